@@ -1,0 +1,122 @@
+// What the core model answers. Mirrors foretoken.v1.Estimate; what a method cannot know is absent.
+#ifndef FORETOKEN_ESTIMATOR_ESTIMATE_H_
+#define FORETOKEN_ESTIMATOR_ESTIMATE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "estimator/scenario.h"
+#include "estimator/units.h"
+
+namespace foretoken {
+
+// Same order and numbers as foretoken.v1.Provenance, Bound, Verdict and WarningCode.
+enum class Provenance { kUnspecified, kCalibrated, kTransferred, kDatasheet, kSpeedOfLight };
+enum class Bound { kUnspecified, kCompute, kMemory, kCommunication, kHost, kQueueing };
+enum class Verdict { kUnspecified, kFeasible, kInfeasible, kUnknown };
+enum class WarningCode {
+  kUnspecified, kPeakSubstituted, kContextTooLong, kHeadsPadded, kExtrapolated, kStaleLoad, kStaleCatalog,
+  kFigureAbsent, kWaves, kNotUsed,
+};
+
+struct Warning {
+  WarningCode code = WarningCode::kUnspecified;
+  std::string message;
+  std::string field;
+};
+
+// A time split by what it is spent on. The parts sum to Total().
+struct TimeParts {
+  Seconds compute, memory, communication, host, queueing;
+
+  Seconds Total() const { return compute + memory + communication + host + queueing; }
+  // The largest part; a tie goes to the earlier one.
+  Bound LargestPart() const;
+  TimeParts& operator+=(const TimeParts& other);
+  friend TimeParts operator+(TimeParts a, const TimeParts& b) { return a += b; }
+  friend TimeParts operator*(const TimeParts& a, double k);
+};
+
+struct Band {
+  double low = 0;
+  double high = 0;
+  double coverage = 0;
+};
+
+struct TimeEstimate {
+  Seconds time;
+  std::optional<Band> band;
+};
+
+struct Phase {
+  Seconds time;
+  std::optional<TimeParts> parts;  // sums to time
+  Bound bound = Bound::kUnspecified;
+  Provenance provenance = Provenance::kUnspecified;
+};
+
+struct Throughput {
+  double output_tokens_per_second = 0;
+  double output_tokens_per_second_per_device = 0;
+  double output_tokens_per_second_per_user = 0;
+  double requests_per_second = 0;
+};
+
+// Memory of one device, except where said.
+struct MemoryUse {
+  Bytes weights;
+  Bytes kv_cache;
+  Bytes activations;
+  std::optional<Bytes> free;
+  std::optional<double> largest_batch;       // over all replicas
+  std::optional<double> kv_tokens_capacity;  // over one replica
+  Bytes kv_per_token;                        // over all devices of one replica
+  std::optional<double> compute_bound_batch;
+};
+
+struct SloVerdict {
+  Verdict verdict = Verdict::kUnspecified;
+  std::optional<double> headroom;
+};
+
+// One operator of one step, summed over layers; for explain.
+struct OperatorEstimate {
+  std::string name;
+  double count = 0;
+  Flops flops;
+  Bytes bytes;
+  Bytes communication_bytes;
+  TimeParts parts;
+  std::string formula;
+  std::vector<std::pair<std::string, double>> inputs;
+};
+
+struct Estimate {
+  Method method = Method::kOperatorModel;
+  TimeEstimate ttft;
+  TimeEstimate tpot;
+  TimeEstimate e2e;
+  double decode_steps = 0;
+  bool tpot_is_next_step = false;
+  Throughput throughput;
+  Phase prefill;
+  Phase decode;
+  std::optional<MemoryUse> memory;
+  std::optional<double> mbu;
+  std::optional<double> mfu;
+  std::optional<SloVerdict> slo;
+  int waves = 1;
+  int devices = 1;
+  std::string calibration_id;
+  std::vector<Warning> warnings;
+  std::vector<OperatorEstimate> prefill_operators;
+  std::vector<OperatorEstimate> decode_operators;
+  std::vector<Seconds> token_latencies;
+  std::optional<Seconds> compute_limited_ttft;
+};
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_ESTIMATE_H_

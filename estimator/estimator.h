@@ -1,0 +1,26 @@
+// The one entry to the core model: a scenario in, an estimate or a refusal out. Pure: no I/O, no clock, no state;
+// safe from any number of threads.
+#ifndef FORETOKEN_ESTIMATOR_ESTIMATOR_H_
+#define FORETOKEN_ESTIMATOR_ESTIMATOR_H_
+
+#include "absl/status/statusor.h"
+#include "estimator/estimate.h"
+#include "estimator/scenario.h"
+
+namespace foretoken {
+
+// What to return beyond the breakdown. Both cost time and memory.
+struct Detail {
+  bool operators = false;
+  bool token_latencies = false;
+};
+
+// Estimates `scenario` by its method.
+//
+// Errors (errors.h): kUnsupportedModel, kNotModelled, kMissingFigure, kOutOfMemory, kNoProfile, kUnstableLoad; field
+// paths are relative to the scenario ("deployment.tensor_parallel", "hardware_spec.interconnect_bytes_per_second").
+absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail = {});
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_ESTIMATOR_H_

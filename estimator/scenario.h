@@ -1,0 +1,110 @@
+// One question to the core model, already parsed: every field is valid and every default resolved, so that past this
+// point functions are total. Mirrors foretoken.v1.Scenario; server/rpc converts and validates.
+#ifndef FORETOKEN_ESTIMATOR_SCENARIO_H_
+#define FORETOKEN_ESTIMATOR_SCENARIO_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/dtype.h"
+#include "estimator/hardware.h"
+#include "estimator/model.h"
+#include "estimator/units.h"
+
+namespace foretoken {
+
+enum class Method { kBestAvailable, kOperatorModel, kSpeedOfLight, kLinearProfile, kKpi };
+enum class BatchingPolicy { kStatic, kDynamic, kContinuous };
+enum class KvCacheMode { kCached, kNone, kPromptCache, kPipelinedPromptCache };
+enum class CapacityPolicy { kRefuse, kWaves };
+enum class AttentionKernel { kFlash, kNaive };
+enum class ExpertRouting { kIndependent, kIdenticalPrompts };
+
+struct Deployment {
+  int tensor_parallel = 1;
+  int pipeline_parallel = 1;
+  int expert_parallel = 1;
+  int data_parallel = 1;
+  Dtype weight_dtype = Dtype::kUnspecified;      // resolve with ResolveDtypes
+  Dtype activation_dtype = Dtype::kUnspecified;  // likewise
+  Dtype kv_cache_dtype = Dtype::kUnspecified;    // likewise
+  std::string engine;
+  std::optional<int> prefill_chunk_tokens;
+  double memory_utilization = 0.9;
+  std::optional<int> devices_per_node;
+  std::optional<BytesPerSecond> scale_out;
+  AttentionKernel attention_kernel = AttentionKernel::kFlash;
+  bool unfused_elementwise = false;
+  double roofline_exponent = 2;
+
+  int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+};
+
+// Fills unspecified dtypes: weights in the model's native dtype; activations in the weight dtype where engines
+// compute in it (fp32, bf16, fp16, fp8), else bf16; KV cache in the activation dtype, or bf16 where that has 8 bits
+// or fewer.
+void ResolveDtypes(const Model& model, Deployment& deployment);
+
+struct OutputLengthDistribution {
+  struct Quantile {
+    double probability = 0;
+    double tokens = 0;
+  };
+  double mean_tokens = 0;
+  std::optional<double> max_tokens;
+  std::vector<Quantile> quantiles;
+};
+
+struct Workload {
+  int batch_size = 1;
+  int prompt_tokens = 0;
+  int output_tokens = 1;
+  int cached_prefix_tokens = 0;
+  std::optional<BytesPerSecond> prefix_load;
+  std::optional<OutputLengthDistribution> output_lengths;
+  BatchingPolicy batching = BatchingPolicy::kStatic;
+  KvCacheMode kv_cache_mode = KvCacheMode::kCached;
+  std::optional<double> prompt_arrival_tokens_per_second;
+  std::optional<double> request_rate_per_second;
+  std::optional<Seconds> batching_window;
+  CapacityPolicy capacity_policy = CapacityPolicy::kRefuse;
+  ExpertRouting expert_routing = ExpertRouting::kIndependent;
+  std::optional<double> tokenizer_tokens_per_second;
+  int parallel_prompt_tokens = 128;
+  double compute_utilization = 0.25;
+};
+
+struct LiveLoad {
+  std::optional<int> running_sequences;
+  std::optional<double> running_context_tokens;
+  std::optional<double> remaining_output_tokens;
+  std::optional<int> waiting_requests;
+  std::optional<double> queued_prefill_tokens;
+  std::optional<double> in_flight_prefill_tokens;
+  std::optional<double> free_kv_tokens;
+  std::optional<int> max_num_seqs;
+  std::optional<int> max_num_batched_tokens;
+  int kv_block_tokens = 16;
+};
+
+struct Slo {
+  std::optional<Seconds> max_ttft;
+  std::optional<Seconds> max_tpot;
+  std::optional<Seconds> max_e2e;
+};
+
+// The model and hardware are owned by the caller's snapshot and outlive the scenario.
+struct Scenario {
+  const Model* model = nullptr;
+  const Hardware* hardware = nullptr;
+  Deployment deployment;
+  Workload workload;
+  std::optional<LiveLoad> live_load;
+  std::optional<Slo> slo;
+  Method method = Method::kBestAvailable;
+};
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_SCENARIO_H_

@@ -1,0 +1,28 @@
+// The entries that ship as files: one textproto per entry under DIR/hardware and DIR/models.
+#ifndef FORETOKEN_SERVER_CATALOG_BUNDLE_H_
+#define FORETOKEN_SERVER_CATALOG_BUNDLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/catalog/snapshot.h"
+
+namespace foretoken::catalog {
+
+struct Bundle {
+  std::vector<HardwareRecord> hardware;
+  std::vector<ModelRecord> models;
+  std::string digest;  // SHA-256 of the files' contents in order of their names, hex
+};
+
+// Every fault of the files under `dir`, one line each: "hardware/x.textproto:12:3: ..." or
+// "hardware/x.textproto: peak.bf16_flops_per_second: ...". Empty: none.
+std::vector<std::string> CheckBundle(const std::string& dir);
+
+// Reads and checks the files under `dir`. Errors: INVALID_ARGUMENT listing every fault; NOT_FOUND: no such folder.
+absl::StatusOr<Bundle> LoadBundle(const std::string& dir);
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_BUNDLE_H_

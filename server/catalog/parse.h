@@ -1,0 +1,20 @@
+// From the API's specs to the core model's structs: the one place where a spec is checked, for bundled files,
+// registrations and inline specs alike. Past it every figure is finite, in range and resolved.
+#ifndef FORETOKEN_SERVER_CATALOG_PARSE_H_
+#define FORETOKEN_SERVER_CATALOG_PARSE_H_
+
+#include "absl/status/statusor.h"
+#include "estimator/hardware.h"
+#include "estimator/model.h"
+#include "foretoken/v1/hardware.pb.h"
+#include "foretoken/v1/model.pb.h"
+
+namespace foretoken::catalog {
+
+// Errors: kInvalidField (INVALID_ARGUMENT) with every violation, field paths relative to the spec.
+absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec);
+absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec);
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_PARSE_H_

@@ -1,0 +1,59 @@
+// The catalog at one moment: bundled entries overlaid by registered ones. Immutable, so any number of threads may
+// read it without locks, and everything that one call answers comes from one snapshot.
+#ifndef FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
+#define FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "estimator/hardware.h"
+#include "estimator/model.h"
+#include "foretoken/v1/catalog_service.pb.h"
+
+namespace foretoken::catalog {
+
+// An entry in both its forms: as the API shows it, and as the core model reads it.
+struct HardwareRecord {
+  v1::HardwareEntry entry;
+  Hardware hardware;
+};
+struct ModelRecord {
+  v1::ModelEntry entry;
+  Model model;
+};
+
+class Snapshot {
+ public:
+  Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
+           absl::Time loaded);
+
+  // The entry of this id.
+  //
+  // Errors: kUnknownId (NOT_FOUND) about `field`, naming the closest ids.
+  absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
+  absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
+
+  // All entries, by id.
+  const std::vector<HardwareRecord>& hardware() const { return hardware_; }
+  const std::vector<ModelRecord>& models() const { return models_; }
+
+  const v1::CatalogRevision& revision() const { return revision_; }
+  // When this snapshot was last known to agree with the store.
+  absl::Time loaded() const { return loaded_; }
+
+ private:
+  std::vector<HardwareRecord> hardware_;  // sorted by id
+  std::vector<ModelRecord> models_;       // sorted by id
+  absl::flat_hash_map<std::string, const HardwareRecord*> hardware_by_id_;
+  absl::flat_hash_map<std::string, const ModelRecord*> models_by_id_;
+  v1::CatalogRevision revision_;
+  absl::Time loaded_;
+};
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
