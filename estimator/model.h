@@ -10,7 +10,7 @@
 
 namespace foretoken {
 
-enum class NormType { kRmsNorm, kLayerNorm, kNonParametric };
+enum class NormType { kRmsNorm, kLayerNorm, kNonParametric, kLayerNormNoBias };
 enum class QkNorm { kNone, kPerHead, kFull };
 
 struct SlidingWindow {
@@ -37,6 +37,8 @@ struct MixtureOfExperts {
   int moe_layer_freq = 1;
   int dense_intermediate_size = 0;  // MLP width of the dense layers
   Dtype native_expert_dtype = Dtype::kBf16;
+  bool router_bias = false;         // one per routed expert
+  bool shared_expert_gate = false;  // one row of hidden_size
 };
 
 struct Model {
@@ -59,6 +61,8 @@ struct Model {
   int norms_per_layer = 2;
   bool parallel_block = false;
   int learned_position_rows = 0;
+  bool attention_sinks = false;  // one per query head and layer
+  bool embedding_norm = false;
   std::optional<SlidingWindow> sliding_window;
   std::optional<LatentAttention> latent_attention;
   std::optional<MixtureOfExperts> mixture_of_experts;
@@ -68,25 +72,33 @@ struct Model {
 };
 
 // Parameters of each part of a model, elements. Biases and norms count.
+//
+// Example: Llama-3.1-8B has 32 layers of 41,943,040 in attention, 176,160,768 in the MLP and 8,192 in norms, two
+// matrices of 128,256 x 4,096 for embedding and LM head, and a final norm of 4,096: 8,030,261,248.
 struct ParameterCounts {
-  double attention_per_layer = 0;      // projections, their biases and q/k norms
-  double dense_mlp_per_layer = 0;      // of a dense layer
-  double expert = 0;                   // one routed expert
-  double shared_experts_per_layer = 0;
+  double attention_per_layer = 0;       // projections, their biases, q/k and latent norms, sinks
+  double dense_mlp_per_layer = 0;       // of a dense layer
+  double expert = 0;                    // one routed expert
+  double shared_experts_per_layer = 0;  // all shared experts of a MoE layer and their gate
   double router_per_layer = 0;
   double norms_per_layer = 0;
-  double embedding = 0;                // token and learned position embeddings
-  double lm_head = 0;                  // 0 where tied
+  double embedding = 0;  // token and learned position embeddings, and their norm
+  double lm_head = 0;    // where tied, its bias only
   double final_norm = 0;
   int dense_layers = 0;
   int moe_layers = 0;
+  int num_experts = 0;
+  int num_experts_per_tok = 0;
 
   double Total() const;
-  // Parameters that one token uses: chosen and shared experts only.
+  // Parameters that one token uses: chosen and shared experts only, and the whole embedding.
   double Active() const;
 };
 
-// Counts the parameters that follow from the architecture.
+// Counts the parameters that follow from the architecture. Exact: every count is an integer below 2^53.
+//
+// Leading first_k_dense_replace layers are dense; of the others, every moe_layer_freq-th is a MoE layer.
+// REQUIRES: heads, head size and widths are set; moe_layer_freq is at least 1.
 ParameterCounts CountParameters(const Model& model);
 
 }  // namespace foretoken
