@@ -42,8 +42,8 @@ struct Deployment {
 };
 
 // Fills unspecified dtypes: weights in the model's native dtype; activations in the weight dtype where engines
-// compute in it (fp32, bf16, fp16, fp8), else bf16; KV cache in the activation dtype, or bf16 where that has 8 bits
-// or fewer.
+// compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation dtype, or bf16 where
+// that has 8 bits or fewer.
 void ResolveDtypes(const Model& model, Deployment& deployment);
 
 struct OutputLengthDistribution {

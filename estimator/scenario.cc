@@ -1,0 +1,31 @@
+#include "estimator/scenario.h"
+
+namespace foretoken {
+namespace {
+
+Dtype DefaultActivation(Dtype weight) {
+  switch (weight) {
+    case Dtype::kFp32:
+    case Dtype::kBf16:
+    case Dtype::kFp16:
+    case Dtype::kFp8:
+      return weight;
+    case Dtype::kFp8Block:
+      return Dtype::kFp8;  // the blocks are of the weights; activations are scaled per group of a row
+    default:
+      return Dtype::kBf16;
+  }
+}
+
+}  // namespace
+
+void ResolveDtypes(const Model& model, Deployment& deployment) {
+  Dtype& weight = deployment.weight_dtype;
+  Dtype& activation = deployment.activation_dtype;
+  Dtype& kv = deployment.kv_cache_dtype;
+  if (weight == Dtype::kUnspecified) weight = model.native_dtype;
+  if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);
+  if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
+}
+
+}  // namespace foretoken
