@@ -1,0 +1,38 @@
+// Communication between the devices of one deployment: how long a message takes, by the best of the algorithms that
+// libraries choose from.
+//
+//   all-reduce of M bytes over q devices, link rate Bn, latency alpha:
+//     ring      2 (q-1)/q M/Bn + 2 (q-1) alpha
+//     tree      2 log2(q) (alpha + M/Bn)
+//     one-shot  (q-1) M/Bn + alpha
+//   across nodes: reduce-scatter inside, all-reduce of M/g between, all-gather inside.
+//
+// Source: NCCL's ring and tree algorithms; one-shot as the custom all-reduce of serving engines.
+#ifndef FORETOKEN_ESTIMATOR_COLLECTIVE_H_
+#define FORETOKEN_ESTIMATOR_COLLECTIVE_H_
+
+#include "estimator/units.h"
+
+namespace foretoken {
+
+// Links as reached. Rates are one direction, summed per device.
+struct Fabric {
+  BytesPerSecond link;       // inside a node
+  BytesPerSecond scale_out;  // between nodes; used past devices_per_node
+  Seconds latency;           // alpha
+  double devices_per_node = 0;  // 0: all devices are in one node
+  bool free = false;            // the speed of light: communication costs nothing
+};
+
+// All formulas take q >= 1 devices and give 0 for q = 1.
+Seconds AllReduce(const Fabric& fabric, Bytes message, double devices);
+// Each device ends with all q shares of `message`.
+Seconds AllGather(const Fabric& fabric, Bytes message, double devices);
+// Each device sends `sent` bytes in all, evenly to the q - 1 others.
+Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
+// One message to the next stage, which sits `apart` devices away.
+Seconds PointToPoint(const Fabric& fabric, Bytes message, double apart);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_COLLECTIVE_H_

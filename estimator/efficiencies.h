@@ -1,0 +1,49 @@
+// The constants of the operator model: how near real kernels and engines come to the hardware's stated figures.
+// Few and physical; a calibration replaces the prior's values, nothing else hides a constant.
+#ifndef FORETOKEN_ESTIMATOR_EFFICIENCIES_H_
+#define FORETOKEN_ESTIMATOR_EFFICIENCIES_H_
+
+#include "estimator/units.h"
+
+namespace foretoken {
+
+struct Efficiencies {
+  // Shares of a peak, above 0 to 1 (decode attention may pass 1 where an engine uses the matrix units).
+  double gemm = 1;               // e_c, of the matrix peak, at many rows
+  double prefill_attention = 1;  // e_a, of the matrix peak
+  double decode_attention = 1;   // e_d, of the fp32 vector peak
+  double weight_read = 1;        // e_w, of memory bandwidth
+  double kv_read = 1;            // e_k, of memory bandwidth
+  double elementwise = 1;        // of memory bandwidth
+  double link = 1;               // e_n, of link bandwidth
+
+  double gemm_half_rows = 0;  // M0: rows whose time a GEMM pays on top of its own
+
+  Seconds link_latency;     // alpha, of one message
+  Seconds layer_gap;        // c_gap: idle device time per layer
+  Seconds host_step;        // c_step: host time of a step
+  Seconds host_layer;       // c_layer: host time of a step per layer
+  Seconds host_token;       // c_tok: per token of a step, not overlapped
+  Seconds host_request;     // c_req: per row of logits of a step, not overlapped
+  Seconds admission;        // a0: of a prefill
+  Seconds admission_per_request;  // a1: of a prefill, per sequence
+
+  double prefill_share = 0;  // xi: share of others' prefills that a decoding request waits for, closed loop
+  double burst_share = 0;    // kappa: 0 requests arrive staggered, 1 all at once, closed loop
+
+  double expert_skew = 0;  // how much busier the busiest expert-parallel rank is than the mean
+
+  // The floor: chosen experts only, decode attention on the matrix units, no communication.
+  bool speed_of_light = false;
+};
+
+// One set for any hardware and engine, from published kernel measurements (sources in efficiencies.cc and
+// docs/model.md). Behind every DATASHEET estimate.
+const Efficiencies& GenericPrior();
+
+// Every share 1, every overhead 0: nothing real is faster.
+const Efficiencies& SpeedOfLight();
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_EFFICIENCIES_H_

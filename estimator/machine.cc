@@ -1,0 +1,142 @@
+#include "estimator/machine.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+
+namespace foretoken {
+namespace {
+
+struct PeakField {
+  std::optional<FlopsPerSecond> PeakCompute::*peak;
+  const char* field;
+};
+
+constexpr PeakField kFp32 = {&PeakCompute::fp32, "peak.fp32_flops_per_second"};
+constexpr PeakField kBf16 = {&PeakCompute::bf16, "peak.bf16_flops_per_second"};
+constexpr PeakField kFp16 = {&PeakCompute::fp16, "peak.fp16_flops_per_second"};
+constexpr PeakField kFp8 = {&PeakCompute::fp8, "peak.fp8_flops_per_second"};
+constexpr PeakField kInt8 = {&PeakCompute::int8, "peak.int8_ops_per_second"};
+constexpr PeakField kFp4 = {&PeakCompute::fp4, "peak.fp4_flops_per_second"};
+
+// The peak that computes in a dtype, then what to take instead, in order.
+std::vector<PeakField> PeakOrder(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp32:
+      return {kFp32};
+    case Dtype::kFp16:
+      return {kFp16, kBf16, kFp32};
+    case Dtype::kFp8:
+    case Dtype::kFp8Block:
+      return {kFp8, kBf16, kFp16, kFp32};
+    case Dtype::kInt8:
+    case Dtype::kInt4:
+      return {kInt8, kBf16, kFp16, kFp32};
+    case Dtype::kNvfp4:
+    case Dtype::kMxfp4:
+      return {kFp4, kFp8, kBf16, kFp16, kFp32};
+    default:
+      return {kBf16, kFp16, kFp32};
+  }
+}
+
+absl::Status Missing(const Hardware& hardware, std::string_view field, std::string_view purpose) {
+  return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", absl::string_view(field)),
+                 absl::StrCat("hardware ", hardware.id, " states no ", absl::string_view(field), "; needed for ",
+                              absl::string_view(purpose)));
+}
+
+void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wanted, const PeakField& used,
+                     std::vector<Warning>* warnings) {
+  if (warnings == nullptr) return;
+  warnings->push_back({WarningCode::kPeakSubstituted,
+                       absl::StrCat("hardware ", hardware.id, " states no ", wanted.field, " for ",
+                                    absl::string_view(DtypeName(dtype)), "; computed at ", used.field, ", ",
+                                    (hardware.peak.*used.peak)->value() / 1e12, "e12"),
+                       absl::StrCat("hardware_spec.", wanted.field)});
+}
+
+// Joins the links, or names the one that is missing.
+absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
+                                  const Efficiencies& efficiencies) {
+  Fabric fabric{.latency = efficiencies.link_latency, .free = efficiencies.speed_of_light};
+  const int devices = deployment.devices();
+  if (devices == 1 || fabric.free) return fabric;
+  const bool replicas_meet = deployment.expert_parallel > 1;
+  const int joined = deployment.tensor_parallel * deployment.pipeline_parallel *
+                     (replicas_meet ? deployment.data_parallel : 1);
+  if (joined == 1) return fabric;
+  if (!hardware.interconnect) {
+    return Missing(hardware, "interconnect_bytes_per_second",
+                   absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
+                                deployment.pipeline_parallel));
+  }
+  fabric.link = *hardware.interconnect * efficiencies.link;
+  const auto per_node = deployment.devices_per_node ? deployment.devices_per_node : hardware.devices_per_node;
+  if (!per_node || joined <= *per_node) return fabric;
+  const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
+  if (!scale_out) {
+    return Missing(hardware, "scale_out_bytes_per_second",
+                   absl::StrCat(joined, " devices at ", *per_node, " per node"));
+  }
+  fabric.devices_per_node = *per_node;
+  fabric.scale_out = *scale_out * efficiencies.link;
+  return fabric;
+}
+
+}  // namespace
+
+Dtype ComputeDtype(Dtype weight, Dtype activation) {
+  return BytesPerElement(weight) > BytesPerElement(activation) ? weight : activation;
+}
+
+absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings) {
+  const std::vector<PeakField> order = PeakOrder(dtype);
+  for (const PeakField& candidate : order) {
+    if (!(hardware.peak.*candidate.peak)) continue;
+    if (candidate.peak != order.front().peak) {
+      WarnSubstituted(hardware, dtype, order.front(), candidate, warnings);
+    }
+    return *(hardware.peak.*candidate.peak);
+  }
+  return Missing(hardware, order.front().field, absl::StrCat("computing in ", absl::string_view(DtypeName(dtype))));
+}
+
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+                                    const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
+  if (!hardware.memory_bandwidth) return Missing(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
+  if (!hardware.memory_capacity) return Missing(hardware, "memory_capacity_bytes", "telling what fits");
+  const Dtype dtype = ComputeDtype(deployment.weight_dtype, deployment.activation_dtype);
+  const absl::StatusOr<FlopsPerSecond> peak = PeakFor(hardware, dtype, warnings);
+  if (!peak.ok()) return peak.status();
+  const Dtype head = ComputeDtype(Dtype::kBf16, deployment.activation_dtype);
+  const absl::StatusOr<FlopsPerSecond> head_peak = PeakFor(hardware, head, nullptr);
+  if (!head_peak.ok()) return head_peak.status();
+  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies);
+  if (!fabric.ok()) return fabric.status();
+
+  // Without a stated vector rate the matrix rate is the only roof known.
+  const FlopsPerSecond vector = hardware.peak.fp32.value_or(*head_peak);
+  const FlopsPerSecond attention = *head_peak * efficiencies.prefill_attention;
+  const BytesPerSecond memory = *hardware.memory_bandwidth;
+  return Machine{
+      .matrix_peak = *peak,
+      .vector_peak = vector,
+      .memory_peak = memory,
+      .memory_capacity = *hardware.memory_capacity,
+      .gemm = *peak * efficiencies.gemm,
+      .head_gemm = *head_peak * efficiencies.gemm,
+      .prefill_attention = attention,
+      .decode_attention = efficiencies.speed_of_light ? std::max(vector, *head_peak)
+                                                      : vector * efficiencies.decode_attention,
+      .latent_decode_attention = attention,
+      .weight_read = memory * efficiencies.weight_read,
+      .kv_read = memory * efficiencies.kv_read,
+      .elementwise = memory * efficiencies.elementwise,
+      .fabric = *fabric,
+  };
+}
+
+}  // namespace foretoken

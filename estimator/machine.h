@@ -1,0 +1,52 @@
+// One device as kernels meet it: the hardware's stated peaks times the calibrated shares of them, in the dtype that
+// the deployment computes in, and the links between devices.
+#ifndef FORETOKEN_ESTIMATOR_MACHINE_H_
+#define FORETOKEN_ESTIMATOR_MACHINE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/collective.h"
+#include "estimator/efficiencies.h"
+#include "estimator/estimate.h"
+#include "estimator/hardware.h"
+#include "estimator/scenario.h"
+#include "estimator/units.h"
+
+namespace foretoken {
+
+struct Machine {
+  // Stated peaks, for utilisations.
+  FlopsPerSecond matrix_peak;
+  FlopsPerSecond vector_peak;
+  BytesPerSecond memory_peak;
+  Bytes memory_capacity;
+
+  // Reached rates.
+  FlopsPerSecond gemm;               // of the deployment's weights
+  FlopsPerSecond head_gemm;          // of the LM head, which stays in 16 bits
+  FlopsPerSecond prefill_attention;
+  FlopsPerSecond decode_attention;
+  FlopsPerSecond latent_decode_attention;  // MLA's absorbed decode is a matrix product over all heads
+  BytesPerSecond weight_read;
+  BytesPerSecond kv_read;
+  BytesPerSecond elementwise;
+  Fabric fabric;
+};
+
+// The dtype in which weights and activations meet: the wider of the two.
+Dtype ComputeDtype(Dtype weight, Dtype activation);
+
+// The dense peak that computes in `dtype`. A missing one is replaced by the next wider that the hardware states (8-
+// and 4-bit formats by 16 bits, 16-bit formats by each other, then by fp32) with a kPeakSubstituted warning.
+//
+// Errors: kMissingFigure where no peak serves.
+absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);
+
+// Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+                                    const Efficiencies& efficiencies, std::vector<Warning>* warnings);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_MACHINE_H_
