@@ -1,0 +1,163 @@
+#include <google/protobuf/descriptor.pb.h>
+
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/proto/lint.h"
+
+namespace foretoken::api {
+namespace pb = google::protobuf;
+namespace {
+
+// A quantity's name ends in its unit.
+constexpr char kUnitSuffix[] =
+    "(.*_)?(seconds|bytes|tokens|watts|year|bytes_per_second|bytes_per_token|flops_per_second|ops_per_second|"
+    "tokens_per_second|tokens_per_second_per_device|tokens_per_second_per_user|requests_per_second|rate_per_second)";
+
+// Numbers that carry no unit, and why.
+const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
+  static const auto* const kNames = new std::map<std::string, std::set<std::string>>{
+      {"parallel degrees", {"tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"}},
+      {"elements, heads, layers and experts, named as in config.json",
+       {"num_full_attention_layers",
+        "q_lora_rank",
+        "kv_lora_rank",
+        "qk_rope_head_dim",
+        "qk_nope_head_dim",
+        "v_head_dim",
+        "num_experts",
+        "num_experts_per_tok",
+        "moe_intermediate_size",
+        "num_shared_experts",
+        "shared_expert_intermediate_size",
+        "first_k_dense_replace",
+        "moe_layer_freq",
+        "dense_intermediate_size",
+        "num_hidden_layers",
+        "hidden_size",
+        "num_attention_heads",
+        "num_key_value_heads",
+        "head_dim",
+        "intermediate_size",
+        "vocab_size",
+        "mlp_matrices",
+        "norms_per_layer",
+        "learned_position_rows",
+        "max_position_embeddings",
+        "parameter_count",
+        "active_parameter_count"}},
+      {"counts of things that the name says",
+       {"devices_per_node",
+        "batch_size",
+        "running_sequences",
+        "waiting_requests",
+        "max_num_seqs",
+        "largest_batch",
+        "compute_bound_batch",
+        "kv_tokens_capacity",
+        "count",
+        "flops",
+        "decode_steps",
+        "waves",
+        "devices",
+        "prefill_samples",
+        "decode_samples",
+        "page_size",
+        "total_size",
+        "total_points",
+        "num_points",
+        "ok_points",
+        "refused_points",
+        "max_error_details",
+        "chunk_points"}},
+      {"shares and ratios",
+       {"memory_utilization", "compute_utilization", "bandwidth_utilization", "peak_to_average_bandwidth",
+        "probability", "coverage", "headroom", "mbu", "mfu", "r2", "prefill_r2", "decode_r2", "progress",
+        "roofline_exponent"}},
+      {"positions, revisions and codes",
+       {"index", "sample_indices", "ranking", "first_point", "point", "store_revision", "statuses"}},
+      {"in the unit of the field, metric or fit that they belong to",
+       {"low", "high", "slope", "intercept", "residuals", "start", "stop", "values", "value"}},
+  };
+  return *kNames;
+}
+
+bool HasDocumentedLackOfUnit(const std::string& name) {
+  for (const auto& [why, names] : UnitlessNumbers()) {
+    if (names.contains(name)) return true;
+  }
+  return false;
+}
+
+bool IsNumber(const pb::FieldDescriptor& field) {
+  return field.cpp_type() <= pb::FieldDescriptor::CPPTYPE_FLOAT;  // INT32, INT64, UINT32, UINT64, DOUBLE, FLOAT
+}
+
+template <typename Element>
+std::string CommentOf(const Element& element) {
+  pb::SourceLocation location;
+  return element.GetSourceLocation(&location) ? location.leading_comments : "";
+}
+
+template <typename Element>
+void CheckComment(const Element& element, Faults& faults) {
+  if (CommentOf(element).empty()) faults.push_back({"COMMENT", element.full_name(), "has no comment above it"});
+}
+
+void CheckEnum(const pb::EnumDescriptor& type, Faults& faults) {
+  CheckComment(type, faults);
+  for (int i = 0; i < type.value_count(); ++i) CheckComment(*type.value(i), faults);
+}
+
+// Messages in which an absent figure means "the default" or "not known", so that zero must stay sayable.
+bool TellsAbsentFromZero(const pb::Descriptor& message) {
+  static const auto* const kMessages =
+      new std::set<std::string>{"Deployment", "Workload", "LiveLoad", "Slo", "HardwareSpec", "PeakCompute"};
+  return kMessages->contains(message.name());
+}
+
+void CheckField(const pb::FieldDescriptor& field, Faults& faults) {
+  static const auto* const kUnit = new std::regex(kUnitSuffix);
+  CheckComment(field, faults);
+  if (!IsNumber(field)) return;
+  if (!std::regex_match(field.name(), *kUnit) && !HasDocumentedLackOfUnit(field.name())) {
+    faults.push_back({"UNIT", field.full_name(), "ends in no unit and is not listed in house_rules.cc as without one"});
+  }
+  if (TellsAbsentFromZero(*field.containing_type()) && !field.is_repeated() && !field.has_presence()) {
+    faults.push_back({"PRESENCE", field.full_name(), "absent reads as zero; make it optional"});
+  }
+}
+
+void CheckMessage(const pb::Descriptor& message, Faults& faults) {
+  CheckComment(message, faults);
+  for (int i = 0; i < message.field_count(); ++i) CheckField(*message.field(i), faults);
+  for (int i = 0; i < message.real_oneof_decl_count(); ++i) CheckComment(*message.oneof_decl(i), faults);
+}
+
+// The last paragraph of an RPC's comment tells its errors.
+void CheckRpc(const pb::MethodDescriptor& rpc, Faults& faults) {
+  CheckComment(rpc, faults);
+  const std::string comment = CommentOf(rpc);
+  const size_t blank = comment.rfind("\n\n");
+  const std::string last = blank == std::string::npos ? comment : comment.substr(blank + 2);
+  if (last.starts_with(" Errors: ")) return;
+  faults.push_back({"ERRORS", rpc.full_name(), "the comment's last paragraph does not begin with \"Errors:\""});
+}
+
+}  // namespace
+
+Faults CheckHouse(const Api& api) {
+  Faults faults;
+  for (const pb::FileDescriptor* file : api.files) {
+    for (const pb::EnumDescriptor* type : EnumsOf(*file)) CheckEnum(*type, faults);
+    for (const pb::Descriptor* message : MessagesOf(*file)) CheckMessage(*message, faults);
+    for (int s = 0; s < file->service_count(); ++s) {
+      CheckComment(*file->service(s), faults);
+      for (int m = 0; m < file->service(s)->method_count(); ++m) CheckRpc(*file->service(s)->method(m), faults);
+    }
+  }
+  return faults;
+}
+
+}  // namespace foretoken::api
