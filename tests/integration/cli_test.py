@@ -1,0 +1,73 @@
+"""The command line against a real server: exit codes, JSON that parses, CSV with its columns, suggestions."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import unittest
+
+from server_process import CLI, ServerProcess, free_port
+
+SHAPE = ["--model", "llama-3.1-8b", "--hardware", "nvidia-h100-sxm-80gb", "--batch", "8", "--prompt", "1024",
+         "--output-tokens", "128"]
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = ServerProcess()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def run_ok(self, *arguments):
+        done = self.server.cli(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_exit_codes(self):
+        cases = [
+            (["--help"], 0),
+            (["health"], 0),
+            (["estimate", *SHAPE], 0),
+            (["no-such-command"], 2),
+            (["estimate", *SHAPE, "--batch", "0"], 2),
+            (["estimate", *SHAPE[2:], "--model", "llama-3.1-8x"], 3),
+            (["get", "hardware", "no-such-hardware"], 3),
+            (["estimate", *SHAPE[2:], "--model", "llama-3.1-405b"], 4),
+        ]
+        for arguments, want in cases:
+            with self.subTest(arguments):
+                self.assertEqual(self.server.cli(*arguments).returncode, want)
+
+    def test_no_server(self):
+        environment = {**os.environ, "FORETOKEN_SERVER": f"127.0.0.1:{free_port()}"}
+        done = subprocess.run([CLI, "health"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertTrue(done.stderr)
+
+    def test_a_mistyped_id_is_answered_with_the_closest(self):
+        done = self.server.cli("estimate", *SHAPE[2:], "--model", "llama-3.1-8x")
+        self.assertIn("llama-3.1-8b", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_json_parses(self):
+        reply = json.loads(self.run_ok("estimate", *SHAPE, "--output", "json"))
+        self.assertGreater(reply["estimate"]["ttft"]["seconds"], 0)
+        for arguments in (["explain", *SHAPE], ["get", "hardware", "nvidia-h100-sxm-80gb"], ["list", "models"]):
+            with self.subTest(arguments):
+                json.loads(self.run_ok(*arguments, "--output", "json"))
+
+    def test_csv_has_its_columns(self):
+        rows = list(csv.DictReader(io.StringIO(self.run_ok("estimate", *SHAPE, "--output", "csv"))))
+        self.assertEqual(len(rows), 1)
+        self.assertGreater(float(rows[0]["ttft_seconds"]), 0)
+        hardware = list(csv.DictReader(io.StringIO(self.run_ok("list", "hardware", "--output", "csv"))))
+        self.assertGreater(len(hardware), 99)
+        self.assertIn("nvidia-h100-sxm-80gb", [row["id"] for row in hardware])
+
+
+if __name__ == "__main__":
+    unittest.main()

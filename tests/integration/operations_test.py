@@ -1,0 +1,171 @@
+"""What an operator relies on: metrics, health, drain, and several servers on one store."""
+
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import grpc
+
+from foretoken_api import Refused
+from scenarios import hardware, model, scenario
+from server_process import ServerProcess
+
+VISIBLE_SECONDS = 3  # "about a second", with room for a busy machine
+DRAIN_SECONDS = 2
+
+
+def value_of(metrics, series):
+    """The number of a series, None where it is not there."""
+    found = re.search("^" + re.escape(series) + r" (\S+)$", metrics, re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
+class Metrics(unittest.TestCase):
+    def test_promtool_finds_nothing_to_complain_of(self):
+        with ServerProcess() as server:
+            self.use(server)
+            check = subprocess.run([shutil.which("promtool"), "check", "metrics"], input=server.metrics(), text=True,
+                                   capture_output=True, check=False)
+            self.assertEqual((check.returncode, check.stdout + check.stderr), (0, ""))
+
+    def use(self, server):
+        server.client.call("EstimatorService/Estimate", scenario=scenario(slo={"max_ttft_seconds": 10.0}))
+        server.client.call("EstimatorService/BatchEstimate", base=scenario(), candidates=[{}] * 7)
+        axes = [{"field": "workload.batch_size", "linear": {"start": 1.0, "stop": 500.0, "count": 500}}]
+        list(server.client.stream("EstimatorService/Sweep", base=scenario(), axes=axes)[1])
+        with self.assertRaises(Refused):
+            server.client.call("EstimatorService/Estimate")
+
+    def test_calls_are_counted(self):
+        with ServerProcess() as server:
+            self.use(server)
+            metrics = server.metrics()
+            rpc = 'grpc_service="foretoken.v1.EstimatorService",grpc_method="Estimate",grpc_type="unary"'
+            self.assertEqual(self.sum_of(metrics, "grpc_server_started_total", "Estimate"), 2)
+            self.assertEqual(self.sum_of(metrics, "grpc_server_handled_total", "Estimate", 'grpc_code="OK"'), 1)
+            self.assertEqual(
+                self.sum_of(metrics, "grpc_server_handled_total", "Estimate", 'grpc_code="InvalidArgument"'), 1, rpc)
+            self.assertEqual(self.sum_of(metrics, "grpc_server_handling_seconds_count", "Estimate"), 2)
+            self.assertIn('le="5e-05"', metrics)
+            self.assertEqual(value_of(metrics, "foretoken_sweep_points_total"), 500)
+            self.assertEqual(value_of(metrics, "foretoken_batch_candidates_sum"), 7)
+            self.assertRegex(metrics, r'foretoken_slo_verdicts_total\{verdict="FEASIBLE"\} 1')
+
+    @staticmethod
+    def sum_of(metrics, name, method, *labels):
+        lines = [line for line in metrics.splitlines() if line.startswith(name + "{")
+                 and f'grpc_method="{method}"' in line and all(label in line for label in labels)]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+class Drain(unittest.TestCase):
+    """One sweep is in flight when SIGTERM comes; health says NOT_SERVING while it runs."""
+
+    def sweep(self, server, points):
+        axes = [{"field": "workload.prompt_tokens", "linear": {"start": 1.0, "stop": 10000.0, "count": points // 1000}},
+                {"field": "workload.output_tokens", "linear": {"start": 1.0, "stop": 1000.0, "count": 1000}}]
+        return server.client.stream("EstimatorService/Sweep", base=scenario(), axes=axes)
+
+    def test_a_short_sweep_ends_whole(self):
+        with ServerProcess() as server:
+            _, messages = self.sweep(server, 200_000)
+            self.assertEqual(next(messages).WhichOneof("part"), "header")
+            server.process.send_signal(signal.SIGTERM)
+            parts = [message.WhichOneof("part") for message in messages]
+            self.assertEqual(parts[-1], "summary")
+            self.assertEqual(server.process.wait(timeout=30), 0)
+
+    def test_a_long_sweep_is_cut_at_the_limit(self):
+        """A client that does not read holds its sweep open for ever."""
+        with ServerProcess(flags=[f"--drain_timeout={DRAIN_SECONDS}s"]) as server:
+            _, messages = self.sweep(server, 10_000_000)
+            next(messages)
+            health = self.watch_health(server)
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(timeout=30), 0)
+            self.assertGreater(time.monotonic() - began, DRAIN_SECONDS / 2)
+            self.assertLess(time.monotonic() - began, DRAIN_SECONDS + 10)
+            with self.assertRaises(Refused):
+                list(messages)
+            health.join(timeout=10)
+            self.assertEqual(self.seen, [1, 2])
+
+    def watch_health(self, server):
+        """Reads grpc.health.v1.Health/Watch into self.seen until the server is gone."""
+        self.seen = []
+        first = threading.Event()
+
+        def watch():
+            try:
+                for reply in server.client.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=60):
+                    self.seen.append(reply[1])
+                    first.set()
+            except grpc.RpcError:
+                pass
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        self.assertTrue(first.wait(timeout=10))
+        return thread
+
+    def test_an_idle_server_ends_at_once(self):
+        with ServerProcess() as server:
+            began = time.monotonic()
+            self.assertEqual(server.terminate(), 0)
+            self.assertLess(time.monotonic() - began, 5)
+
+
+class SharedStore(unittest.TestCase):
+    def test_two_servers_see_each_others_writes(self):
+        with ServerProcess() as one, ServerProcess(store=one.store) as other:
+            for writer, reader in ((one, other), (other, one)):
+                identifier = "shared-" + ("one" if writer is one else "other")
+                writer.client.call("CatalogService/RegisterHardware", spec=hardware(identifier))
+                writer.client.call("CatalogService/RegisterModel", spec=model(identifier))
+                self.wait_for(reader, identifier)
+                writer.client.call("CatalogService/DeleteModel", model_id=identifier)
+                self.wait_for(reader, identifier, gone=True)
+
+    def wait_for(self, reader, identifier, gone=False):
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        while time.monotonic() < deadline:
+            listed = reader.client.call("CatalogService/ListModels", id_contains=identifier).total_size
+            if (listed == 0) == gone:
+                return
+            time.sleep(0.05)
+        self.fail(f"{identifier} not seen within {VISIBLE_SECONDS} s")
+
+    def test_writers_of_two_servers_do_not_lose_each_others_entries(self):
+        with ServerProcess() as one, ServerProcess(store=one.store) as other:
+            threads = [threading.Thread(target=self.write_many, args=(server, name))
+                       for server, name in ((one, "a"), (other, "b"))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(timeout=60)
+            time.sleep(1.5)
+            for server in (one, other):
+                listed = server.client.call("CatalogService/ListHardware", id_contains="many-").total_size
+                self.assertEqual(listed, 100)
+
+    @staticmethod
+    def write_many(server, name):
+        for i in range(50):
+            server.client.call("CatalogService/RegisterHardware", spec=hardware(f"many-{name}-{i}"))
+
+    def test_registrations_survive_a_restart(self):
+        with ServerProcess() as server:
+            etag = server.client.call("CatalogService/RegisterHardware", spec=hardware("kept")).entry.etag
+            self.assertEqual(server.terminate(), 0)
+            server.start()
+            entry = server.client.call("CatalogService/GetHardware", hardware_id="kept").entry
+            self.assertEqual(entry.etag, etag)
+
+
+if __name__ == "__main__":
+    unittest.main()
