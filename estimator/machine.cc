@@ -42,10 +42,10 @@ std::vector<PeakField> PeakOrder(Dtype dtype) {
   }
 }
 
-absl::Status Missing(const Hardware& hardware, std::string_view field, std::string_view purpose) {
-  return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", absl::string_view(field)),
-                 absl::StrCat("hardware ", hardware.id, " states no ", absl::string_view(field), "; needed for ",
-                              absl::string_view(purpose)));
+absl::Status Missing(const Hardware& hardware, const std::string& field, const std::string& purpose) {
+  return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", field),
+                 absl::StrCat("hardware ", hardware.id, " states no ", field, "; needed for ",
+                              purpose));
 }
 
 void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wanted, const PeakField& used,
@@ -53,7 +53,7 @@ void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wan
   if (warnings == nullptr) return;
   warnings->push_back({WarningCode::kPeakSubstituted,
                        absl::StrCat("hardware ", hardware.id, " states no ", wanted.field, " for ",
-                                    absl::string_view(DtypeName(dtype)), "; computed at ", used.field, ", ",
+                                    std::string(DtypeName(dtype)), "; computed at ", used.field, ", ",
                                     (hardware.peak.*used.peak)->value() / 1e12, "e12"),
                        absl::StrCat("hardware_spec.", wanted.field)});
 }
@@ -101,7 +101,7 @@ absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, st
     }
     return *(hardware.peak.*candidate.peak);
   }
-  return Missing(hardware, order.front().field, absl::StrCat("computing in ", absl::string_view(DtypeName(dtype))));
+  return Missing(hardware, order.front().field, absl::StrCat("computing in ", std::string(DtypeName(dtype))));
 }
 
 absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,

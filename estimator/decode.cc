@@ -1,0 +1,90 @@
+#include "estimator/decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "estimator/attention.h"
+#include "estimator/quadrature.h"
+#include "estimator/roofline.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kSlowSumSteps = 8;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+DecodeCurve::DecodeCurve(const StepModel& model, double sequences) : exponent_(model.roofline_exponent) {
+  const StepShape shape{.decode_sequences = sequences, .decode_context = 0, .logits_rows = sequences};
+  const Efficiencies& e = model.efficiencies;
+  fixed_ = DeviceTime(model, shape);
+  for (const AttentionGroup& group : model.shard.attention) {
+    slopes_.push_back({group, DecodeAttention(model, group, sequences, 1).Parts(exponent_)});
+  }
+  host_ = e.host_step + model.shard.layers * e.host_layer;
+  on_top_ = sequences * (e.host_token + e.host_request);
+}
+
+TimeParts DecodeCurve::Device(double context) const {
+  TimeParts device = fixed_;
+  for (const Slope& slope : slopes_) device += slope.per_token * VisibleContext(slope.group, context);
+  return device;
+}
+
+TimeParts DecodeCurve::Finish(const TimeParts& device) const {
+  TimeParts step = JoinHost(device, host_, exponent_);
+  step.host += on_top_;
+  return step;
+}
+
+TimeParts DecodeCurve::Step(double context) const { return Finish(Device(context)); }
+
+double DecodeCurve::NextBreak(double context) const {
+  double next = kInfinity;
+  for (const auto& [group, per_token] : slopes_) {
+    if (group.window <= 0) continue;
+    if (group.chunked) {
+      next = std::min(next, std::ceil(context / group.window) * group.window);
+    } else if (context <= group.window) {
+      next = std::min(next, group.window);
+    }
+  }
+  return next;
+}
+
+TimeParts DecodeCurve::Sum(double first, double last) const {
+  if (last - first + 1 <= kSlowSumSteps) {
+    return SlowSum([this](double c) { return Step(c); }, first, last);
+  }
+  TimeParts sum;
+  while (first <= last) {
+    const double end = std::min(last, NextBreak(first));
+    sum += SumSmooth(first, end);
+    first = end + 1;
+  }
+  return sum;
+}
+
+DecodeCurve::Line DecodeCurve::LineAround(double context) const {
+  Line line{.base = fixed_};
+  for (const auto& [group, per_token] : slopes_) {
+    const double seen = VisibleContext(group, context);
+    const bool grows = group.window <= 0 || group.chunked || context < group.window;
+    if (grows) line.slope += per_token;
+    line.base += per_token * (grows ? seen - context : seen);
+  }
+  return line;
+}
+
+TimeParts DecodeCurve::SumSmooth(double first, double last) const {
+  const Line line = LineAround(first);
+  const auto step = [&](double context) { return Finish(line.base + line.slope * context); };
+  // Where the device overtakes the host; not a number, and then no split, where it never does.
+  const double split = std::floor((host_ - line.base.Total()) / line.slope.Total());
+  if (!(split >= first && split < last)) return GaussSum(step, first, last);
+  return GaussSum(step, first, split) + GaussSum(step, split + 1, last);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,41 @@
+#include "estimator/estimator.h"
+
+#include "estimator/efficiencies.h"
+#include "estimator/kpi.h"
+#include "estimator/linear_profile.h"
+#include "estimator/operator_model.h"
+#include "estimator/slo.h"
+
+namespace foretoken {
+namespace {
+
+absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail) {
+  switch (scenario.method) {
+    case Method::kLinearProfile:
+      return EstimateLinearProfile(scenario, detail);
+    case Method::kKpi:
+      return EstimateKpi(scenario, detail);
+    case Method::kSpeedOfLight:
+      return EstimateOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, detail);
+    case Method::kOperatorModel:
+      break;
+    case Method::kBestAvailable:
+      if (const LinearProfile* profile = FindProfile(scenario)) {
+        return EstimateLinearProfile(scenario, *profile, detail);
+      }
+      break;
+  }
+  return EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, detail);
+}
+
+}  // namespace
+
+absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail) {
+  absl::StatusOr<Estimate> estimate = ByMethod(scenario, detail);
+  if (estimate.ok() && scenario.slo) {
+    estimate->slo = JudgeSlo(*scenario.slo, estimate->ttft.time, estimate->tpot.time, estimate->e2e.time);
+  }
+  return estimate;
+}
+
+}  // namespace foretoken

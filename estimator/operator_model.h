@@ -1,0 +1,29 @@
+// The operator model: rooflines per operator, prefill and decode from the same code, memory capacity, and the serving
+// metrics that follow. Dense and mixture-of-experts decoders with MHA, GQA, MQA or latent attention, full or windowed.
+// Also the speed of light: the same with every efficiency 1 and no overhead.
+#ifndef FORETOKEN_ESTIMATOR_OPERATOR_MODEL_H_
+#define FORETOKEN_ESTIMATOR_OPERATOR_MODEL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/efficiencies.h"
+#include "estimator/estimate.h"
+#include "estimator/estimator.h"
+#include "estimator/scenario.h"
+#include "estimator/step.h"
+
+namespace foretoken {
+
+// Everything about the scenario's steps but their shape. Errors: kUnsupportedModel, kMissingFigure.
+absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
+                                        std::vector<Warning>* warnings);
+
+// Errors: those of MakeStepModel; kOutOfMemory; kNotModelled for a live load, dynamic batching and arrival rates;
+// kInvalidField where the KV cache mode lacks what it needs.
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& scenario, const Efficiencies& efficiencies,
+                                               Provenance provenance, const Detail& detail);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_OPERATOR_MODEL_H_

@@ -1,0 +1,83 @@
+#include "estimator/phases.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/prefill.h"
+#include "estimator/quadrature.h"
+
+namespace foretoken {
+namespace {
+
+PrefillShape ShapeOf(const Workload& workload, const Deployment& deployment, double sequences) {
+  PrefillShape shape{.sequences = sequences,
+                     .new_tokens = static_cast<double>(workload.prompt_tokens - workload.cached_prefix_tokens),
+                     .prior = static_cast<double>(workload.cached_prefix_tokens)};
+  if (deployment.prefill_chunk_tokens) shape.chunk_tokens = *deployment.prefill_chunk_tokens;
+  return shape;
+}
+
+// The prompt comes at r tokens/s and chunk j can start when its last token is there; chunk times t_j grow with the
+// context before them. What is left after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ...
+// minus S/r: the prefill waits for the slowest of arrival and work. Here from the end backwards.
+TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  const double chunks = PrefillChunks(shape);
+  const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
+  TimeParts rest;
+  TimeParts exposed;
+  for (double j = chunks - 1; j >= 0; --j) {
+    rest += PrefillChunk(model, shape, j);
+    const Seconds before_end(std::max(0.0, shape.new_tokens - (j + 1) * size) / tokens_per_second);
+    const Seconds left = rest.Total() - before_end;
+    if (left > exposed.Total()) exposed = rest * (left / rest.Total());
+  }
+  return exposed;
+}
+
+// Bytes of the cached prefixes of all sequences on one device.
+Bytes PrefixBytes(const StepModel& model, double prefix_tokens, double sequences) {
+  const Shard& shard = model.shard;
+  return sequences * prefix_tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
+double Microbatch(const StepModel& model, double sequences) {
+  return std::ceil(sequences / model.shard.stages);
+}
+
+}  // namespace
+
+TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
+                       double sequences) {
+  if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
+  const PrefillShape shape = ShapeOf(workload, deployment, sequences);
+  const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
+  TimeParts parts = pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second)
+                              : PrefillTime(model, shape);
+  if (workload.prefix_load) {
+    parts.communication += PrefixBytes(model, workload.cached_prefix_tokens, sequences) / *workload.prefix_load;
+  }
+  if (workload.tokenizer_tokens_per_second) {
+    parts.host += Seconds(workload.prompt_tokens / *workload.tokenizer_tokens_per_second);
+  }
+  return parts;
+}
+
+DecodePhase::DecodePhase(const StepModel& model, const Workload& workload, double sequences)
+    : model_(model),
+      prompt_(workload.prompt_tokens == 0 ? 1 : workload.prompt_tokens),
+      sequences_(Microbatch(model, sequences)),
+      recomputes_(workload.kv_cache_mode == KvCacheMode::kNone),
+      curve_(model, sequences_) {}
+
+TimeParts DecodePhase::RecomputeStep(double j) const {
+  return StepTime(model_, {.prefill_sequences = sequences_, .prefill_tokens = prompt_ + j, .logits_rows = sequences_});
+}
+
+TimeParts DecodePhase::Step(double j) const { return recomputes_ ? RecomputeStep(j) : curve_.Step(prompt_ + j); }
+
+TimeParts DecodePhase::Sum(double steps) const {
+  if (!recomputes_) return curve_.Sum(prompt_ + 1, prompt_ + steps);
+  return PanelSum([this](double j) { return RecomputeStep(j); }, 1, steps);
+}
+
+}  // namespace foretoken

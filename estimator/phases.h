@@ -1,0 +1,40 @@
+// The two phases of a static batch on one replica, in each of the generation modes [S2]: with a KV cache, without
+// one, with a cached prefix, and with a prompt that is prefilled while it arrives.
+#ifndef FORETOKEN_ESTIMATOR_PHASES_H_
+#define FORETOKEN_ESTIMATOR_PHASES_H_
+
+#include "estimator/decode.h"
+#include "estimator/scenario.h"
+#include "estimator/step.h"
+
+namespace foretoken {
+
+// From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
+// prefill of what is not cached. With the pipelined prompt cache what is left when the last prompt token arrives.
+// Without prompt tokens (decode from an empty context) it is the first decode step, at context 1.
+TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
+                       double sequences);
+
+// The decode after the first token of `sequences` on one replica, ready to be evaluated step by step. Step j = 1, 2,
+// ... sees S + j tokens. With pp stages, microbatches of sequences / pp traverse all of them.
+class DecodePhase {
+ public:
+  DecodePhase(const StepModel& model, const Workload& workload, double sequences);
+
+  TimeParts Step(double j) const;
+  // Steps 1 to `steps` together.
+  TimeParts Sum(double steps) const;
+
+ private:
+  TimeParts RecomputeStep(double j) const;
+
+  const StepModel& model_;
+  const double prompt_;
+  const double sequences_;  // of one microbatch
+  const bool recomputes_;   // no KV cache: every step computes all tokens again
+  const DecodeCurve curve_;
+};
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_PHASES_H_

@@ -1,0 +1,65 @@
+#include "estimator/prefill.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/quadrature.h"
+
+namespace foretoken {
+namespace {
+
+// All chunks of the batch, each through all stages before the next.
+TimeParts AllChunks(const StepModel& model, const PrefillShape& shape) {
+  const double chunks = PrefillChunks(shape);
+  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
+  return PanelSum(chunk, 0, chunks - 2) + chunk(chunks - 1);
+}
+
+// `passes` equal pieces of work follow each other through pp stages: each stage works passes/pp of a piece's whole
+// time and waits (pp - 1)/pp of one for the pipeline to fill.
+TimeParts Pipelined(const TimeParts& all, double passes, double stages) {
+  TimeParts total = all * (1 / stages);
+  total.queueing += all.Total() / passes * ((stages - 1) / stages);
+  return total;
+}
+
+// The batch cut in `microbatches`, their chunks following each other.
+TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double microbatches) {
+  PrefillShape part = shape;
+  part.sequences = std::ceil(shape.sequences / microbatches);
+  const double parts = std::ceil(shape.sequences / part.sequences);
+  return Pipelined(AllChunks(model, part) * parts, parts * PrefillChunks(shape), model.shard.stages);
+}
+
+}  // namespace
+
+double PrefillChunks(const PrefillShape& shape) {
+  if (!shape.chunk_tokens || *shape.chunk_tokens >= shape.new_tokens) return 1;
+  return std::ceil(shape.new_tokens / *shape.chunk_tokens);
+}
+
+TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index) {
+  const double chunks = PrefillChunks(shape);
+  const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
+  const bool last = index >= chunks - 1;
+  return StepTime(model, {.prefill_sequences = shape.sequences,
+                          .prefill_tokens = last ? shape.new_tokens - (chunks - 1) * size : size,
+                          .prefill_prior = shape.prior + index * size,
+                          .logits_rows = last ? shape.sequences : 0});
+}
+
+TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {
+  if (shape.new_tokens <= 0) return {};
+  TimeParts best = AllChunks(model, shape);
+  const double stages = model.shard.stages;
+  if (stages > 1) {
+    for (const double microbatches : {1.0, std::min(stages, shape.sequences), shape.sequences}) {
+      const TimeParts candidate = Microbatched(model, shape, microbatches);
+      if (candidate.Total() < best.Total()) best = candidate;
+    }
+  }
+  best.host += model.efficiencies.admission + shape.sequences * model.efficiencies.admission_per_request;
+  return best;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,32 @@
+// The prefill of a batch on one replica: whole or in chunks, on one stage or a pipeline of them.
+#ifndef FORETOKEN_ESTIMATOR_PREFILL_H_
+#define FORETOKEN_ESTIMATOR_PREFILL_H_
+
+#include <optional>
+
+#include "estimator/step.h"
+
+namespace foretoken {
+
+struct PrefillShape {
+  double sequences = 1;
+  double new_tokens = 0;  // of each sequence
+  double prior = 0;       // tokens of each that are cached already
+  // Tokens of each sequence per step; absent: whole.
+  std::optional<double> chunk_tokens;
+};
+
+// Time of chunk number `index` (from 0), all sequences in lockstep; the last one makes the first tokens.
+TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index);
+
+// Number of chunks: ceil(n / C); 1 when whole.
+double PrefillChunks(const PrefillShape& shape);
+
+// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and m passes
+// (microbatches and chunks) that follow each other at (m + pp - 1)/pp times a pass, whose bubble counts as queueing.
+// Admission (a0 + a1 B) is on top, as host time.
+TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_PREFILL_H_
