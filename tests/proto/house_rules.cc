@@ -69,6 +69,7 @@ const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
         "num_points",
         "ok_points",
         "refused_points",
+        "frontier_points",
         "max_error_details",
         "chunk_points"}},
       {"shares and ratios",
