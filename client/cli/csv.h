@@ -1,0 +1,41 @@
+// Comma-separated values after RFC 4180: quoted cells may hold commas, quotes ("") and line breaks.
+#ifndef FORETOKEN_CLIENT_CLI_CSV_H_
+#define FORETOKEN_CLIENT_CLI_CSV_H_
+
+#include <istream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken::cli {
+
+// One record and the line where it begins, 1 for the first.
+struct CsvRecord {
+  int line = 0;
+  std::vector<std::string> cells;
+};
+
+// Reads records one after the other; blank lines are skipped, "\r\n" ends a line too, a leading byte order mark is
+// dropped. A quote that is never closed ends at the end of the input.
+class CsvReader {
+ public:
+  explicit CsvReader(std::istream& in) : in_(in) {}
+
+  // The next record; nothing at the end.
+  std::optional<CsvRecord> Next();
+
+ private:
+  std::istream& in_;
+  int line_ = 0;
+};
+
+// A cell as it is written: quoted when it must be.
+std::string CsvCell(std::string_view text);
+
+// Cells joined by commas, with a newline.
+std::string CsvLine(const std::vector<std::string>& cells);
+
+}  // namespace foretoken::cli
+
+#endif  // FORETOKEN_CLIENT_CLI_CSV_H_

@@ -1,0 +1,32 @@
+// What a command works with, and what it is.
+#ifndef FORETOKEN_CLIENT_CLI_SESSION_H_
+#define FORETOKEN_CLIENT_CLI_SESSION_H_
+
+#include <functional>
+#include <istream>
+#include <ostream>
+
+#include "absl/status/statusor.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/terminal.h"
+#include "client/client.h"
+
+namespace foretoken::cli {
+
+enum class OutputFormat { kText, kJson, kCsv };
+
+struct Session {
+  const client::Client& client;
+  OutputFormat output = OutputFormat::kText;
+  Terminal terminal;
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+};
+
+// A command that was parsed and is ready to run. Its answer is the exit code; its errors are printed by the caller.
+using Action = std::function<absl::StatusOr<ExitCode>(const Session&)>;
+
+}  // namespace foretoken::cli
+
+#endif  // FORETOKEN_CLIENT_CLI_SESSION_H_

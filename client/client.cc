@@ -1,0 +1,127 @@
+#include "client/client.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <utility>
+
+#include "client/grpc_sweep.h"
+#include "client/status_details.h"
+#include "foretoken/v1/catalog_service.grpc.pb.h"
+#include "foretoken/v1/estimator_service.grpc.pb.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+
+namespace foretoken::client {
+namespace {
+
+using HealthService = grpc::health::v1::Health;
+
+// A batch of 1,000 estimates with their operators passes the 4 MiB that gRPC allows by default.
+constexpr int kMaxReceiveBytes = 64 << 20;
+// gRPC waits a second before it connects again; a client that retries within one must find the channel awake.
+constexpr int kReconnectBackoffMs = 50;
+
+// One call: blocks, retries, translates the status.
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
+                              const Request& request, const RetryLoop& retry) {
+  Response response;
+  const absl::Status status = CallWithRetry(retry, [&] {
+    grpc::ClientContext context;
+    if (retry.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(retry.deadline));
+    const grpc::Status answer = (stub.*rpc)(&context, request, &response);
+    return FromWire(answer.error_code(), answer.error_message(), answer.error_details());
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+RetryLoop Loop(const ClientOptions& options, absl::Duration timeout, bool repeatable) {
+  return {.policy = options.retry, .repeatable = repeatable, .deadline = absl::Now() + timeout, .sleep = options.sleep};
+}
+
+RetryLoop Read(const ClientOptions& options) { return Loop(options, options.timeout, true); }
+
+template <typename Request>
+RetryLoop Write(const ClientOptions& options, const Request& request) {
+  return Loop(options, options.timeout, !request.request_id().empty());
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+struct Client::Stubs {
+  std::unique_ptr<v1::EstimatorService::StubInterface> estimator;
+  std::unique_ptr<v1::CatalogService::StubInterface> catalog;
+  std::unique_ptr<HealthService::StubInterface> health;
+};
+
+Client::Client(std::shared_ptr<grpc::ChannelInterface> channel, ClientOptions options)
+    : stubs_(new Stubs{v1::EstimatorService::NewStub(channel), v1::CatalogService::NewStub(channel),
+                       HealthService::NewStub(channel)}),
+      options_(std::move(options)) {}
+
+Client::~Client() = default;
+
+absl::StatusOr<v1::EstimateResponse> Client::Estimate(const v1::EstimateRequest& request) const {
+  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::Estimate, request, Read(options_));
+}
+
+absl::StatusOr<v1::BatchEstimateResponse> Client::BatchEstimate(const v1::BatchEstimateRequest& request) const {
+  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::BatchEstimate, request, Read(options_));
+}
+
+std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) const {
+  return std::make_unique<GrpcSweep>(*stubs_->estimator, request, Loop(options_, options_.sweep_timeout, true));
+}
+
+absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
+    const v1::RegisterHardwareRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterHardware, request,
+              Write(options_, request));
+}
+
+absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::RegisterModelRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request));
+}
+
+absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetHardware, request, Read(options_));
+}
+
+absl::StatusOr<v1::GetModelResponse> Client::GetModel(const v1::GetModelRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetModel, request, Read(options_));
+}
+
+absl::StatusOr<v1::ListHardwareResponse> Client::ListHardware(const v1::ListHardwareRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListHardware, request, Read(options_));
+}
+
+absl::StatusOr<v1::ListModelsResponse> Client::ListModels(const v1::ListModelsRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListModels, request, Read(options_));
+}
+
+absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request));
+}
+
+absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteModelRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request));
+}
+
+absl::StatusOr<std::string> Client::Health(const std::string& service) const {
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(service);
+  const auto response = Call(*stubs_->health, &HealthService::StubInterface::Check, request, Read(options_));
+  if (!response.ok()) return response.status();
+  return grpc::health::v1::HealthCheckResponse::ServingStatus_Name(response->status());
+}
+
+}  // namespace foretoken::client

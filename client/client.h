@@ -1,0 +1,82 @@
+// A client of foretokend: every RPC as a function that answers StatusOr.
+//
+//   Client client(Dial("127.0.0.1:50051"));
+//   v1::EstimateRequest request;
+//   request.mutable_scenario()->set_model_id("llama-3.1-70b");
+//   ...
+//   absl::StatusOr<v1::EstimateResponse> response = client.Estimate(request);
+//   if (!response.ok()) std::cerr << Describe(response.status()) << "\n";
+//
+// The client checks nothing: the server is the truth, and its refusals arrive whole (client/status_details.h).
+// UNAVAILABLE is tried again within the call's deadline (client/retry.h); nothing else is.
+// Thread-safe: one client serves any number of threads. It does not outlive its channel, which it shares.
+#ifndef FORETOKEN_CLIENT_CLIENT_H_
+#define FORETOKEN_CLIENT_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/retry.h"
+#include "client/sweep.h"
+#include "foretoken/v1/catalog_service.pb.h"
+#include "foretoken/v1/estimator_service.pb.h"
+
+namespace grpc {
+class ChannelInterface;
+}
+
+namespace foretoken::client {
+
+// How a client calls.
+struct ClientOptions {
+  // Longest time of a call, retries included; of a sweep, until its last message.
+  absl::Duration timeout = absl::Seconds(10);
+  absl::Duration sweep_timeout = absl::InfiniteDuration();
+  RetryPolicy retry;
+  // Waits between attempts; tests replace it.
+  std::function<void(absl::Duration)> sleep = absl::SleepFor;
+};
+
+// A plain-text channel to "host:port" (or "unix:path"). Connects when it is first used and again quickly after a loss.
+std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server);
+
+class Client {
+ public:
+  explicit Client(std::shared_ptr<grpc::ChannelInterface> channel, ClientOptions options = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // EstimatorService. Errors: those of the RPC; UNAVAILABLE and DEADLINE_EXCEEDED of the way there.
+  absl::StatusOr<v1::EstimateResponse> Estimate(const v1::EstimateRequest& request) const;
+  absl::StatusOr<v1::BatchEstimateResponse> BatchEstimate(const v1::BatchEstimateRequest& request) const;
+
+  // Starts nothing yet: the first read of the stream does. REQUIRES: the client outlives the stream.
+  std::unique_ptr<SweepStream> Sweep(const v1::SweepRequest& request) const;
+
+  // CatalogService. A write without request_id is tried once. Errors: as above.
+  absl::StatusOr<v1::RegisterHardwareResponse> RegisterHardware(const v1::RegisterHardwareRequest& request) const;
+  absl::StatusOr<v1::RegisterModelResponse> RegisterModel(const v1::RegisterModelRequest& request) const;
+  absl::StatusOr<v1::GetHardwareResponse> GetHardware(const v1::GetHardwareRequest& request) const;
+  absl::StatusOr<v1::GetModelResponse> GetModel(const v1::GetModelRequest& request) const;
+  absl::StatusOr<v1::ListHardwareResponse> ListHardware(const v1::ListHardwareRequest& request) const;
+  absl::StatusOr<v1::ListModelsResponse> ListModels(const v1::ListModelsRequest& request) const;
+  absl::StatusOr<v1::DeleteHardwareResponse> DeleteHardware(const v1::DeleteHardwareRequest& request) const;
+  absl::StatusOr<v1::DeleteModelResponse> DeleteModel(const v1::DeleteModelRequest& request) const;
+
+  // The standard health service: "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN" or "UNKNOWN".
+  // An empty service asks for the whole server. Errors: NOT_FOUND: the server does not know the service.
+  absl::StatusOr<std::string> Health(const std::string& service = "") const;
+
+ private:
+  struct Stubs;
+  const std::unique_ptr<Stubs> stubs_;
+  const ClientOptions options_;
+};
+
+}  // namespace foretoken::client
+
+#endif  // FORETOKEN_CLIENT_CLIENT_H_

@@ -1,0 +1,27 @@
+#include "client/retry.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/random/random.h"
+
+namespace foretoken::client {
+
+absl::Duration Backoff(const RetryPolicy& policy, int attempt, double random) {
+  const absl::Duration doubled = policy.initial_backoff * std::exp2(attempt - 1);
+  return std::min(doubled, policy.max_backoff) * (0.5 + 0.5 * random);
+}
+
+absl::Status CallWithRetry(const RetryLoop& loop, const std::function<absl::Status()>& attempt) {
+  absl::BitGen random;
+  for (int tries = 1;; ++tries) {
+    absl::Status status = attempt();
+    const bool again = loop.repeatable && absl::IsUnavailable(status) && tries < loop.policy.max_attempts;
+    if (!again) return status;
+    const absl::Duration wait = Backoff(loop.policy, tries, absl::Uniform(random, 0.0, 1.0));
+    if (absl::Now() + wait >= loop.deadline) return status;
+    loop.sleep(wait);
+  }
+}
+
+}  // namespace foretoken::client

@@ -1,0 +1,75 @@
+#include "client/status_details.h"
+
+#include <optional>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace foretoken::client {
+namespace {
+
+constexpr char kPayloadUrl[] = "type.googleapis.com/google.rpc.Status";
+
+absl::Status WithPayload(int code, std::string_view message, std::string_view details) {
+  absl::Status status(static_cast<absl::StatusCode>(code), absl::string_view(message.data(), message.size()));
+  if (!status.ok() && !details.empty()) {
+    status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(details.data(), details.size())));
+  }
+  return status;
+}
+
+void AddDetail(const google::protobuf::Any& any, ErrorDetails& details) {
+  google::rpc::ErrorInfo info;
+  google::rpc::BadRequest bad;
+  if (any.UnpackTo(&info)) {
+    details.reason = info.reason();
+    details.metadata.insert(info.metadata().begin(), info.metadata().end());
+  } else if (any.UnpackTo(&bad)) {
+    for (const auto& violation : bad.field_violations()) {
+      details.fields.push_back({violation.field(), violation.description()});
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status FromProto(const google::rpc::Status& status) {
+  return WithPayload(status.code(), status.message(), status.SerializeAsString());
+}
+
+absl::Status FromWire(int code, std::string_view message, std::string_view details) {
+  return WithPayload(code, message, details);
+}
+
+ErrorDetails DetailsOf(const absl::Status& status) {
+  ErrorDetails details;
+  const absl::optional<absl::Cord> payload = status.GetPayload(kPayloadUrl);
+  google::rpc::Status proto;
+  if (!payload.has_value() || !proto.ParseFromString(std::string(*payload))) return details;
+  for (const auto& any : proto.details()) AddDetail(any, details);
+  return details;
+}
+
+std::string CodeName(absl::StatusCode code) {
+  const std::string name = absl::StatusCodeToString(code);
+  return name.empty() ? absl::StrCat("code ", static_cast<int>(code)) : name;
+}
+
+std::string Describe(const absl::Status& status) {
+  const ErrorDetails details = DetailsOf(status);
+  std::string message(status.message());
+  if (message.empty()) message = "no message";
+  std::string text = absl::StrCat(message, " (", CodeName(status.code()));
+  if (!details.reason.empty()) absl::StrAppend(&text, ", ", details.reason);
+  text += ")";
+  for (const FieldError& field : details.fields) {
+    absl::StrAppend(&text, "\n  field ", field.path);
+    const bool told = message.find(field.description) != std::string::npos;
+    if (!told) absl::StrAppend(&text, ": ", field.description);
+  }
+  return text;
+}
+
+}  // namespace foretoken::client

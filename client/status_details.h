@@ -1,0 +1,59 @@
+// What the server says about a refusal beside its code and message.
+//
+// Every error of a Client is an absl::Status that keeps the google.rpc.Status of the wire as a payload, so nothing the
+// server said is lost on the way to a caller:
+//
+//   absl::Status status = client.Estimate(request).status();
+//   ErrorDetails details = DetailsOf(status);
+//   if (details.reason == "OUT_OF_MEMORY") ...
+#ifndef FORETOKEN_CLIENT_STATUS_DETAILS_H_
+#define FORETOKEN_CLIENT_STATUS_DETAILS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace google::rpc {
+class Status;
+}
+
+namespace foretoken::client {
+
+// A field of the request that is at fault.
+struct FieldError {
+  std::string path;         // "scenario.workload.batch_size"
+  std::string description;  // "0; allowed 1 to 1000000"
+};
+
+// google.rpc.ErrorInfo and google.rpc.BadRequest of a status; empty where the server sent none.
+struct ErrorDetails {
+  std::string reason;  // a name of foretoken.v1.Reason without its prefix: "UNKNOWN_ID"
+  std::map<std::string, std::string> metadata;
+  std::vector<FieldError> fields;
+};
+
+// The status of a google.rpc.Status; its details become a payload.
+absl::Status FromProto(const google::rpc::Status& status);
+
+// As FromProto, of a call: `details` is the serialised google.rpc.Status that came with it, empty where there was none.
+absl::Status FromWire(int code, std::string_view message, std::string_view details);
+
+// What a status carries; empty for a status without details.
+ErrorDetails DetailsOf(const absl::Status& status);
+
+// "NOT_FOUND"; a number for a code that has no name.
+std::string CodeName(absl::StatusCode code);
+
+// For people, no newline at the end: the message with its code and reason on the first line, then one line a field
+// whose description tells more than the message does.
+//
+//   hardware "h100" is not in the catalog; closest: nvidia-h100-sxm-80gb (NOT_FOUND, UNKNOWN_ID)
+//     field scenario.hardware_id
+std::string Describe(const absl::Status& status);
+
+}  // namespace foretoken::client
+
+#endif  // FORETOKEN_CLIENT_STATUS_DETAILS_H_
