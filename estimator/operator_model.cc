@@ -70,16 +70,14 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
   }
 }
 
-// Weights that one decode step reads on one device: all of them, or of the experts only the distinct ones.
+// Weights that one decode step reads on one device: of the experts only the distinct ones, of the embedding none.
 Bytes WeightsRead(const StepModel& model, double sequences) {
-  Bytes idle;
+  Bytes weights;
   for (const OperatorCost& cost : StepOperators(model, {.decode_sequences = sequences, .logits_rows = sequences})) {
-    if (cost.kind != OperatorKind::kExpertUp && cost.kind != OperatorKind::kExpertDown) continue;
-    const ExpertShard& e = *model.shard.experts;
-    const double held = e.layers * e.num_experts / e.expert_parallel;
-    idle += (held - cost.count) * cost.n * cost.k * e.bytes_per_weight;
+    if (cost.n <= 0) continue;
+    weights += cost.bytes - cost.count * cost.rows * (cost.n + cost.k) * model.shard.activation;
   }
-  return model.shard.weights_total - idle / model.shard.stages;
+  return weights / model.shard.stages;
 }
 
 // Bytes of KV that the decode reads per step and device, at the mean context.

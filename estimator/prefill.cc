@@ -23,12 +23,25 @@ TimeParts Pipelined(const TimeParts& all, double passes, double stages) {
   return total;
 }
 
-// The batch cut in `microbatches`, their chunks following each other.
-TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double microbatches) {
+// The batch cut in microbatches of `size` sequences, their chunks following each other. A last, smaller chunk fills
+// the pipeline for its share of a chunk.
+TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double size) {
   PrefillShape part = shape;
-  part.sequences = std::ceil(shape.sequences / microbatches);
-  const double parts = std::ceil(shape.sequences / part.sequences);
-  return Pipelined(AllChunks(model, part) * parts, parts * PrefillChunks(shape), model.shard.stages);
+  part.sequences = size;
+  const double parts = std::ceil(shape.sequences / size);
+  const double chunks = shape.chunk_tokens ? std::max(1.0, shape.new_tokens / *shape.chunk_tokens) : 1;
+  return Pipelined(AllChunks(model, part) * parts, parts * chunks, model.shard.stages);
+}
+
+// The best of all power-of-two microbatches: sizes that do not depend on the batch keep a larger batch from being
+// faster than a smaller one.
+TimeParts BestMicrobatches(const StepModel& model, const PrefillShape& shape) {
+  TimeParts best = Microbatched(model, shape, shape.sequences);
+  for (double size = 1; size < shape.sequences; size *= 2) {
+    const TimeParts candidate = Microbatched(model, shape, size);
+    if (candidate.Total() < best.Total()) best = candidate;
+  }
+  return best;
 }
 
 }  // namespace
@@ -51,12 +64,9 @@ TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {
   if (shape.new_tokens <= 0) return {};
   TimeParts best = AllChunks(model, shape);
-  const double stages = model.shard.stages;
-  if (stages > 1) {
-    for (const double microbatches : {1.0, std::min(stages, shape.sequences), shape.sequences}) {
-      const TimeParts candidate = Microbatched(model, shape, microbatches);
-      if (candidate.Total() < best.Total()) best = candidate;
-    }
+  if (model.shard.stages > 1) {
+    const TimeParts split = BestMicrobatches(model, shape);
+    if (split.Total() < best.Total()) best = split;
   }
   best.host += model.efficiencies.admission + shape.sequences * model.efficiencies.admission_per_request;
   return best;

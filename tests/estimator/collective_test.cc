@@ -1,0 +1,61 @@
+#include "estimator/collective.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+constexpr Fabric kNode = {.link = BytesPerSecond(100e9),
+                          .scale_out = BytesPerSecond(10e9),
+                          .latency = Seconds(1e-6),
+                          .devices_per_node = 8};
+
+TEST(AllReduceTest, TakesTheBestAlgorithm) {
+  struct Case {
+    const char* name;
+    double bytes, devices, want;
+  };
+  const Case cases[] = {
+      // 1 GB over 8: ring 2 * 7/8 * 10 ms + 14 us; tree 6 * (10 ms + 1 us); one-shot 70 ms.
+      {"ring for large messages", 1e9, 8, 2 * 7.0 / 8 * 0.01 + 14e-6},
+      // 1 kB over 8: ring 14 us; tree 6 us + 60 ns; one-shot 1 us + 70 ns.
+      {"one shot for small ones", 1e3, 8, 7 * 1e-8 + 1e-6},
+      // 400 kB over 8: ring 7 + 14 us; tree 6 * 5 us; one-shot 28 + 1 us.
+      {"ring in between", 4e5, 8, 2 * 7.0 / 8 * 4e-6 + 14e-6},
+      {"one device needs none", 1e9, 1, 0},
+      // Two nodes of 8: scatter and gather 7/8 * 10 ms + 3 us each; between: 125 MB over 2 at 10 GB/s, 12.5 ms + 1 us.
+      {"two tiers across nodes", 1e9, 16, 2 * (7.0 / 8 * 0.01 + 3e-6) + 0.0125 + 1e-6},
+  };
+  for (const Case& c : cases) {
+    EXPECT_NEAR(AllReduce(kNode, Bytes(c.bytes), c.devices).value(), c.want, 1e-12) << c.name;
+  }
+}
+
+TEST(AllReduceTest, GrowsWithTheMessage) {
+  for (const double devices : {2.0, 4.0, 8.0, 16.0, 64.0}) {
+    double before = 0;
+    for (double bytes = 1; bytes < 1e10; bytes *= 1.7) {
+      const double time = AllReduce(kNode, Bytes(bytes), devices).value();
+      EXPECT_GE(time, before);
+      before = time;
+    }
+  }
+}
+
+TEST(FabricTest, TheSpeedOfLightCommunicatesForNothing) {
+  const Fabric free = {.free = true};
+  EXPECT_EQ(AllReduce(free, Bytes(1e9), 8).value(), 0);
+  EXPECT_EQ(AllGather(free, Bytes(1e9), 8).value(), 0);
+  EXPECT_EQ(AllToAll(free, Bytes(1e9), 8).value(), 0);
+  EXPECT_EQ(PointToPoint(free, Bytes(1e9), 1).value(), 0);
+}
+
+TEST(PointToPointTest, LeavesTheNodeWhenTheStageDoes) {
+  EXPECT_NEAR(PointToPoint(kNode, Bytes(1e6), 4).value(), 1e-5 + 1e-6, 1e-15);
+  EXPECT_NEAR(PointToPoint(kNode, Bytes(1e6), 8).value(), 1e-4 + 1e-6, 1e-15);
+}
+
+}  // namespace
+}  // namespace foretoken

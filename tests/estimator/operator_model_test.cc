@@ -1,0 +1,233 @@
+#include "estimator/operator_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "estimator/errors.h"
+#include "estimator/estimator.h"
+#include "estimator/phases.h"
+#include "tests/estimator/fixtures.h"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+Estimate MustEstimate(const Scenario& scenario, const Detail& detail = {}) {
+  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario, detail);
+  EXPECT_TRUE(estimate.ok()) << estimate.status();
+  return estimate.ok() ? *estimate : Estimate{};
+}
+
+// Llama-2-7B on an A100, batch 8, 1,024 tokens at efficiency 1 and s = infinity. Three other tools say 365, 368 and
+// 390 ms of prefill (matrices and causal attention alone are 354), two of them 8.25 to 8.65 ms of decode.
+TEST(OperatorModelTest, AgreesWithOtherToolsAtTheSpeedOfLight) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 8, 1023, 2);
+  scenario.method = Method::kSpeedOfLight;
+  const Estimate estimate = MustEstimate(scenario);
+  EXPECT_GT(estimate.ttft.time.value(), 0.345);
+  EXPECT_LT(estimate.ttft.time.value(), 0.390);
+  EXPECT_GT(estimate.tpot.time.value(), 0.00825);
+  EXPECT_LT(estimate.tpot.time.value(), 0.00865);
+}
+
+// The matrices alone, by hand: 2 * 8,192 rows * 6,476,005,376 weights of the layers / 312e12 = 340.1 ms.
+TEST(OperatorModelTest, PrefillMatricesByHand) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 8, 1024, 2);
+  scenario.method = Method::kSpeedOfLight;
+  double seconds = 0;
+  for (const OperatorEstimate& op : MustEstimate(scenario, {.operators = true}).prefill_operators) {
+    const bool matrix = op.name == "qkv_proj" || op.name == "out_proj" || op.name == "mlp_up" || op.name == "mlp_down";
+    if (matrix) seconds += op.parts.Total().value();
+  }
+  EXPECT_NEAR(seconds, 2.0 * 8192 * 32 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008) / 312e12, 1e-9);
+}
+
+TEST(OperatorModelTest, OperatorRowsSumToTheirStep) {
+  const Model model = Llama31_70b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 4, 512, 2);
+  scenario.deployment.tensor_parallel = 4;
+  scenario.method = Method::kOperatorModel;
+  const Estimate estimate = MustEstimate(scenario, {.operators = true, .token_latencies = true});
+  double decode = 0;
+  for (const OperatorEstimate& op : estimate.decode_operators) decode += op.parts.Total().value();
+  EXPECT_NEAR(decode, estimate.tpot.time.value(), 1e-12);
+  ASSERT_EQ(estimate.token_latencies.size(), 2u);
+  EXPECT_DOUBLE_EQ(estimate.token_latencies[0].value(), estimate.ttft.time.value());
+  EXPECT_DOUBLE_EQ(estimate.token_latencies[1].value(), estimate.tpot.time.value());
+}
+
+// KV of one key and value head per device: Llama-3.1-70B has 8, so tp 16 keeps one on each of 16 devices.
+TEST(OperatorModelTest, KeyValueHeadsAreReplicatedPastTheirNumber) {
+  const Model model = Llama31_70b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1000, 10);
+  scenario.deployment.devices_per_node = 16;
+  const auto kv_per_device = [&](int tp) {
+    scenario.deployment.tensor_parallel = tp;
+    return MustEstimate(scenario).memory->kv_cache.value();
+  };
+  EXPECT_DOUBLE_EQ(kv_per_device(16), kv_per_device(8));
+  EXPECT_DOUBLE_EQ(kv_per_device(8), kv_per_device(4) / 2);
+}
+
+// Cached latents are shared by all heads, so tensor parallelism does not divide them.
+TEST(OperatorModelTest, LatentCacheIsNotDivided) {
+  const Model model = DeepseekV2Lite();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1000, 10);
+  const double one = MustEstimate(scenario).memory->kv_cache.value();
+  scenario.deployment.tensor_parallel = 4;
+  EXPECT_DOUBLE_EQ(MustEstimate(scenario).memory->kv_cache.value(), one);
+}
+
+TEST(OperatorModelTest, WarnsOfPaddedHeads) {
+  Model model = Llama2_7b();
+  model.num_attention_heads = model.num_key_value_heads = 30;
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+  scenario.deployment.tensor_parallel = 4;
+  const Estimate estimate = MustEstimate(scenario);
+  ASSERT_FALSE(estimate.warnings.empty());
+  EXPECT_EQ(estimate.warnings.back().code, WarningCode::kHeadsPadded);
+  EXPECT_THAT(estimate.warnings.back().message, HasSubstr("30 heads do not divide by tensor_parallel 4; padded to 8"));
+}
+
+TEST(OperatorModelTest, RunsInWavesWhereAllowed) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1000, 1024, 128);
+  scenario.workload.capacity_policy = CapacityPolicy::kWaves;
+  const Estimate estimate = MustEstimate(scenario);
+  EXPECT_GT(estimate.waves, 1);
+  EXPECT_GE(estimate.waves * *estimate.memory->largest_batch, 1000);
+  EXPECT_GT(estimate.prefill.parts->queueing.value(), 0);
+  EXPECT_GE(estimate.memory->free->value(), 0);
+}
+
+struct RefusalCase {
+  const char* name;
+  void (*change)(Scenario&, Model&, Hardware&);
+  Reason reason;
+  const char* field;
+  const char* message;
+};
+
+class RefusalTest : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(RefusalTest, NamesReasonAndField) {
+  Model model = Llama2_7b();
+  Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 8, 1024, 128);
+  GetParam().change(scenario, model, hardware);
+  const absl::Status status = ComputeEstimate(scenario).status();
+  const RefusalDetail detail = DetailOf(status);
+  EXPECT_EQ(detail.reason, GetParam().reason) << status;
+  ASSERT_EQ(detail.violations.size(), 1u) << status;
+  EXPECT_EQ(detail.violations[0].field, GetParam().field);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusalTest,
+    testing::Values(
+        RefusalCase{"capacity", [](Scenario&, Model&, Hardware& h) { h.memory_capacity.reset(); },
+                    Reason::kMissingFigure, "hardware_spec.memory_capacity_bytes", "states no memory_capacity_bytes"},
+        RefusalCase{"bandwidth", [](Scenario&, Model&, Hardware& h) { h.memory_bandwidth.reset(); },
+                    Reason::kMissingFigure, "hardware_spec.memory_bandwidth_bytes_per_second", "needed for"},
+        RefusalCase{"peaks", [](Scenario&, Model&, Hardware& h) { h.peak = {}; }, Reason::kMissingFigure,
+                    "hardware_spec.peak.bf16_flops_per_second", "computing in bf16"},
+        RefusalCase{"link",
+                    [](Scenario& s, Model&, Hardware& h) {
+                      h.interconnect.reset();
+                      s.deployment.tensor_parallel = 2;
+                    },
+                    Reason::kMissingFigure, "hardware_spec.interconnect_bytes_per_second", "tensor_parallel 2"},
+        RefusalCase{"scale-out",
+                    [](Scenario& s, Model&, Hardware& h) {
+                      h.scale_out.reset();
+                      s.deployment.tensor_parallel = 16;
+                    },
+                    Reason::kMissingFigure, "hardware_spec.scale_out_bytes_per_second", "16 devices at 8 per node"},
+        RefusalCase{"memory", [](Scenario& s, Model&, Hardware&) { s.workload.batch_size = 1000; },
+                    Reason::kOutOfMemory, "workload.batch_size", "smallest tensor_parallel that fits this batch: 16"},
+        RefusalCase{"weights", [](Scenario&, Model&, Hardware& h) { h.memory_capacity = Gibibytes(8); },
+                    Reason::kOutOfMemory, "workload.batch_size", "largest batch_size that fits at tensor_parallel 1: 0"},
+        RefusalCase{"unsupported", [](Scenario&, Model& m, Hardware&) { m.unsupported_reason = "hybrid layers"; },
+                    Reason::kUnsupportedModel, "model", "hybrid layers"},
+        RefusalCase{"live load", [](Scenario& s, Model&, Hardware&) { s.live_load.emplace(); }, Reason::kNotModelled,
+                    "live_load", "a live load"}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+      return name;
+    });
+
+TEST(PeakTest, TheFp32PeakStandsInWithAWarning) {
+  const Model model = Llama2_7b();
+  Hardware hardware = A100();
+  hardware.peak.bf16.reset();
+  hardware.peak.fp16.reset();
+  const Estimate estimate = MustEstimate(MakeScenario(model, hardware, 1, 1024, 2));
+  ASSERT_EQ(estimate.warnings.size(), 1u);
+  EXPECT_EQ(estimate.warnings[0].code, WarningCode::kPeakSubstituted);
+  EXPECT_EQ(estimate.warnings[0].field, "hardware_spec.peak.bf16_flops_per_second");
+}
+
+TEST(NoCacheTest, EveryStepIsAPrefillOfEverything) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 100, 2);
+  scenario.workload.kv_cache_mode = KvCacheMode::kNone;
+  std::vector<Warning> warnings;
+  const Estimate estimate = MustEstimate(scenario);
+  const StepModel step = *MakeStepModel(scenario, GenericPrior(), &warnings);
+  EXPECT_DOUBLE_EQ(
+      estimate.tpot.time.value(),
+      StepTime(step, {.prefill_sequences = 1, .prefill_tokens = 101, .logits_rows = 1}).Total().value());
+  EXPECT_EQ(estimate.memory->kv_cache.value(), 0);
+}
+
+TEST(PromptCacheTest, SavesPrefillAndLoadsWhatIsNotResident) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 2000, 2);
+  const double cold = MustEstimate(scenario).ttft.time.value();
+  scenario.workload.cached_prefix_tokens = 1500;
+  const Estimate warm = MustEstimate(scenario);
+  EXPECT_LT(warm.ttft.time.value(), cold / 2);
+  scenario.workload.prefix_load = GigabytesPerSecond(10);
+  // 1,500 tokens of 524,288 bytes at 10 GB/s.
+  EXPECT_NEAR(MustEstimate(scenario).ttft.time.value() - warm.ttft.time.value(), 1500 * 524288 / 10e9, 1e-12);
+}
+
+TEST(PipelinedPromptCacheTest, HidesThePrefillBehindASlowPrompt) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1024, 2);
+  scenario.deployment.prefill_chunk_tokens = 128;
+  scenario.workload.kv_cache_mode = KvCacheMode::kPipelinedPromptCache;
+  const auto ttft = [&](double rate) {
+    scenario.workload.prompt_arrival_tokens_per_second = rate;
+    return MustEstimate(scenario).ttft.time.value();
+  };
+  std::vector<Warning> warnings;
+  const StepModel step = *MakeStepModel(scenario, GenericPrior(), &warnings);
+  const double last_chunk =
+      StepTime(step, {.prefill_sequences = 1, .prefill_tokens = 128, .prefill_prior = 896, .logits_rows = 1})
+          .Total()
+          .value();
+  EXPECT_NEAR(ttft(5), last_chunk, 1e-12);
+  EXPECT_LT(ttft(5), ttft(1e4));
+  EXPECT_LT(ttft(1e4), ttft(1e9));
+}
+
+}  // namespace
+}  // namespace foretoken
