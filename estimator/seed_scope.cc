@@ -1,0 +1,122 @@
+#include "estimator/seed_scope.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/capacity.h"
+#include "estimator/errors.h"
+#include "estimator/machine.h"
+#include "estimator/memory.h"
+#include "estimator/shard.h"
+
+namespace foretoken {
+namespace {
+
+// One part of a scenario: whether it is set, and where.
+struct Part {
+  bool set;
+  std::string_view field;
+};
+
+std::string Says(std::string_view method, std::string_view what, std::string_view field) {
+  std::string message(method);
+  message.append(what).append(field);
+  return message;
+}
+
+// Batch at which decode turns compute-bound at this context, on stated peaks. A MoE's weights depend on the batch.
+std::optional<double> BalancedBatch(const Scenario& scenario) {
+  const Hardware& hardware = *scenario.hardware;
+  const Deployment& deployment = scenario.deployment;
+  const absl::StatusOr<FlopsPerSecond> peak =
+      PeakFor(hardware, ComputeDtype(deployment.weight_dtype, deployment.activation_dtype), nullptr);
+  if (!peak.ok() || !hardware.memory_bandwidth || scenario.model->mixture_of_experts) return std::nullopt;
+  return ComputeBoundBatch(DecodeBalance{
+      .parameters = CountParameters(*scenario.model).Total(),
+      .per_weight = BytesPerElement(deployment.weight_dtype),
+      .context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens,
+      .kv_per_token = KvBytesPerToken(*scenario.model, deployment.kv_cache_dtype),
+      .peak = *peak,
+      .bandwidth = *hardware.memory_bandwidth,
+  });
+}
+
+MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
+  const Bytes kv_cache = capacity.batch * capacity.kv_per_sequence;
+  const Bytes for_cache = capacity.usable - capacity.activations;
+  return {
+      .weights = capacity.weights,
+      .kv_cache = kv_cache,
+      .activations = capacity.activations,
+      .free = for_cache - capacity.weights - kv_cache,
+      .largest_batch = capacity.largest_batch * scenario.deployment.data_parallel,
+      .kv_tokens_capacity = TokensThatFit(for_cache, capacity.weights, capacity.kv_per_token),
+      .kv_per_token = KvBytesPerToken(*scenario.model, scenario.deployment.kv_cache_dtype),
+      .compute_bound_batch = BalancedBatch(scenario),
+  };
+}
+
+}  // namespace
+
+absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
+  if (!scenario.model->unsupported_reason.empty()) {
+    return Refusal(Reason::kUnsupportedModel, "model_spec",
+                   absl::StrCat("model ", scenario.model->id, ": ", scenario.model->unsupported_reason));
+  }
+  const Workload& w = scenario.workload;
+  const Part parts[] = {
+      {scenario.live_load.has_value(), "live_load"},
+      {w.request_rate_per_second.has_value(), "workload.request_rate_per_second"},
+      {w.batching != BatchingPolicy::kStatic, "workload.batching_policy"},
+      {w.output_lengths.has_value(), "workload.output_length_distribution"},
+      {w.tokenizer_tokens_per_second.has_value(), "workload.tokenizer_tokens_per_second"},
+      {scenario.deployment.attention_kernel == AttentionKernel::kNaive, "deployment.attention_kernel"},
+  };
+  for (const Part& part : parts) {
+    if (part.set) return Refusal(Reason::kNotModelled, part.field, Says(method, " does not model ", part.field));
+  }
+  return absl::OkStatus();
+}
+
+void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<Warning>& warnings) {
+  const Deployment defaults;
+  const Deployment& d = scenario.deployment;
+  const Part parts[] = {
+      {d.unfused_elementwise, "deployment.unfused_elementwise"},
+      {d.roofline_exponent != defaults.roofline_exponent, "deployment.roofline_exponent"},
+      {d.scale_out.has_value(), "deployment.scale_out_bytes_per_second"},
+      {d.devices_per_node.has_value(), "deployment.devices_per_node"},
+      {scenario.workload.batching_window.has_value(), "workload.batching_window_seconds"},
+  };
+  for (const Part& part : parts) {
+    if (!part.set) continue;
+    warnings.push_back({WarningCode::kNotUsed, Says(method, " does not use ", part.field), std::string(part.field)});
+  }
+}
+
+Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e) {
+  const double requests = scenario.workload.batch_size / e2e.value();
+  const double tokens = requests * scenario.workload.output_tokens;
+  return {.output_tokens_per_second = tokens,
+          .output_tokens_per_second_per_device = tokens / scenario.deployment.devices(),
+          .output_tokens_per_second_per_user = 1 / tpot.value(),
+          .requests_per_second = requests};
+}
+
+absl::StatusOr<std::optional<MemoryUse>> SeedMemory(const Scenario& scenario, std::vector<Warning>& warnings) {
+  const Hardware& hardware = *scenario.hardware;
+  if (!hardware.memory_capacity) {
+    warnings.push_back(
+        {WarningCode::kFigureAbsent,
+         absl::StrCat("hardware ", hardware.id, " states no memory_capacity_bytes; what fits is unknown"),
+         "hardware_spec.memory_capacity_bytes"});
+    return std::nullopt;
+  }
+  const Machine machine{.memory_capacity = *hardware.memory_capacity};
+  const Capacity capacity = MeasureCapacity(scenario, MakeShard(*scenario.model, scenario.deployment), machine);
+  // Waves of a smaller batch would be other batches than the method was asked about, so they are refused too.
+  if (!capacity.Fits()) return OutOfMemory(scenario, capacity, machine);
+  return UseOf(scenario, capacity);
+}
+
+}  // namespace foretoken
