@@ -1,0 +1,139 @@
+#include "client/cli/app.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/field_path.h"
+#include "client/status_details.h"
+
+namespace foretoken::cli {
+namespace {
+
+constexpr char kDefaultServer[] = "127.0.0.1:50051";
+
+constexpr char kFooter[] = R"(Exit codes:
+  0    the answer is there
+  1    the answer is no: an objective is missed, nothing could be estimated, rows are malformed, not serving
+  2    wrong usage, or INVALID_ARGUMENT
+  3    NOT_FOUND
+  4    FAILED_PRECONDITION: it does not fit in memory, a figure is absent, no profile is registered
+  5    UNAVAILABLE or DEADLINE_EXCEEDED
+  6    ALREADY_EXISTS or ABORTED: the id or the etag is taken
+  7    UNIMPLEMENTED: the model does not cover it
+  8    PERMISSION_DENIED or UNAUTHENTICATED
+  9    RESOURCE_EXHAUSTED
+  10   anything else
+  130  interrupted
+
+Environment:
+  FORETOKEN_SERVER  the server, where --server is not given
+  NO_COLOR          no colour, where --color is not given
+
+Help of a command: foretoken COMMAND --help)";
+
+struct Globals {
+  std::string server;
+  std::string timeout;
+  OutputFormat output = OutputFormat::kText;
+  ColorMode color = ColorMode::kAuto;
+};
+
+void AddGlobals(CLI::App& app, Globals& globals) {
+  static const std::map<std::string, OutputFormat> outputs = {
+      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
+  static const std::map<std::string, ColorMode> colors = {
+      {"auto", ColorMode::kAuto}, {"never", ColorMode::kNever}, {"always", ColorMode::kAlways}};
+  app.add_option("--server", globals.server, absl::StrCat("Address of foretokend; default: ", kDefaultServer))
+      ->type_name("HOST:PORT");
+  app.add_option("--timeout", globals.timeout, "Longest time of a call; default: 10s, of a sweep none")
+      ->type_name("TIME");
+  app.add_option("--output", globals.output, "text, json or csv")
+      ->type_name("FORMAT")
+      ->transform(CLI::Transformer(outputs))
+      ->check(CLI::IsMember(outputs));
+  app.add_option("--color", globals.color, "auto, never or always")
+      ->type_name("WHEN")
+      ->transform(CLI::Transformer(colors))
+      ->check(CLI::IsMember(colors));
+}
+
+void AddCommands(CLI::App& app, Action& chosen) {
+  app.require_subcommand(1);
+  app.fallthrough();  // global flags may stand behind the command
+  AddEstimate(app, chosen);
+  AddExplain(app, chosen);
+  AddCompare(app, chosen);
+  AddSweep(app, chosen);
+  AddValidate(app, chosen);
+  AddList(app, chosen);
+  AddGet(app, chosen);
+  AddRegisterHardware(app, chosen);
+  AddRegisterModel(app, chosen);
+  AddDelete(app, chosen);
+  AddHealth(app, chosen);
+  AddCompletion(app, chosen);
+}
+
+// The server: the flag, else the environment, else the default.
+std::string ServerOf(const Globals& globals, const GetEnv& getenv) {
+  if (!globals.server.empty()) return globals.server;
+  const char* server = getenv("FORETOKEN_SERVER");
+  return server != nullptr && *server != '\0' ? server : kDefaultServer;
+}
+
+absl::StatusOr<client::ClientOptions> OptionsOf(const Globals& globals) {
+  client::ClientOptions options;
+  if (globals.timeout.empty()) return options;
+  const absl::StatusOr<double> seconds = ParseSeconds(globals.timeout);
+  if (!seconds.ok()) return absl::InvalidArgumentError(absl::StrCat("--timeout: ", seconds.status().message()));
+  if (!(*seconds > 0)) return absl::InvalidArgumentError("--timeout: allowed above 0");
+  options.timeout = options.sweep_timeout = absl::Seconds(*seconds);
+  return options;
+}
+
+int Fail(const absl::Status& status, const Terminal& terminal, std::ostream& err) {
+  const int code = ExitCodeOf(status);
+  if (code != kInterrupted) err << terminal.Paint("foretoken", Look::kBad) << ": " << client::Describe(status) << "\n";
+  return code;
+}
+
+int RunChosen(const Globals& globals, const Action& action, std::istream& in, std::ostream& out, std::ostream& err,
+              const GetEnv& getenv) {
+  const bool err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO);
+  const Terminal terminal =
+      DescribeTerminal(globals.color, &out == &std::cout && isatty(STDOUT_FILENO), err_is_terminal, getenv);
+  const absl::StatusOr<client::ClientOptions> options = OptionsOf(globals);
+  if (!options.ok()) return Fail(options.status(), terminal, err);
+  const client::Client client(client::Dial(ServerOf(globals, getenv)), *options);
+  const absl::StatusOr<ExitCode> code = action({.client = client,
+                                                .output = globals.output,
+                                                .terminal = terminal,
+                                                .in = in,
+                                                .out = out,
+                                                .err = err});
+  return code.ok() ? *code : Fail(code.status(), terminal, err);
+}
+
+}  // namespace
+
+int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
+                 const GetEnv& getenv) {
+  CLI::App app("Tells how long an LLM request takes on given hardware, before it is run", "foretoken");
+  app.footer(kFooter);
+  Globals globals;
+  Action chosen;
+  AddGlobals(app, globals);
+  AddCommands(app, chosen);
+  try {
+    app.parse({arguments.rbegin(), arguments.rend()});  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? kOk : kUsage;
+  }
+  return RunChosen(globals, chosen, in, out, err, getenv);
+}
+
+}  // namespace foretoken::cli

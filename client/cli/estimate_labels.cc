@@ -1,0 +1,96 @@
+// The short lines around an estimate: title, provenance, footer.
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/enum_text.h"
+#include "client/cli/estimate_text.h"
+#include "client/cli/format.h"
+
+namespace foretoken::cli {
+namespace {
+
+void AddDegree(std::vector<std::string>& parts, const char* name, bool present, int degree) {
+  if (present) parts.push_back(absl::StrCat(name, " ", degree));
+}
+
+std::string DeploymentText(const v1::Deployment& deployment) {
+  std::vector<std::string> parts;
+  AddDegree(parts, "tp", deployment.has_tensor_parallel(), deployment.tensor_parallel());
+  AddDegree(parts, "pp", deployment.has_pipeline_parallel(), deployment.pipeline_parallel());
+  AddDegree(parts, "ep", deployment.has_expert_parallel(), deployment.expert_parallel());
+  AddDegree(parts, "dp", deployment.has_data_parallel(), deployment.data_parallel());
+  if (deployment.weight_dtype() != v1::DTYPE_UNSPECIFIED) {
+    parts.push_back(absl::StrCat(EnumText(deployment.weight_dtype()), " weights"));
+  }
+  if (deployment.kv_cache_dtype() != v1::DTYPE_UNSPECIFIED) {
+    parts.push_back(absl::StrCat(EnumText(deployment.kv_cache_dtype()), " KV cache"));
+  }
+  if (!deployment.engine().empty()) parts.push_back(deployment.engine());
+  return parts.empty() ? "" : absl::StrCat(", ", absl::StrJoin(parts, ", "));
+}
+
+std::string WorkloadText(const v1::Workload& workload) {
+  std::vector<std::string> parts = {
+      absl::StrCat("batch ", FormatCount(workload.has_batch_size() ? workload.batch_size() : 1)),
+      absl::StrCat(FormatCount(workload.prompt_tokens()), " prompt tokens"),
+      absl::StrCat(FormatCount(workload.output_tokens()), " output tokens")};
+  if (workload.has_cached_prefix_tokens()) {
+    parts.push_back(absl::StrCat(FormatCount(workload.cached_prefix_tokens()), " cached"));
+  }
+  if (workload.batching_policy() != v1::BATCHING_POLICY_UNSPECIFIED) {
+    parts.push_back(absl::StrCat(EnumText(workload.batching_policy()), " batching"));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string AgeText(const google::protobuf::Duration& age) {
+  const double seconds = static_cast<double>(age.seconds());
+  return seconds >= 86400 ? absl::StrCat(FormatCount(seconds / 86400), " days") : FormatSeconds(seconds);
+}
+
+}  // namespace
+
+std::string ModelName(const v1::Scenario& scenario) {
+  if (!scenario.has_model_spec()) return scenario.model_id();
+  return scenario.model_spec().id().empty() ? "inline model" : scenario.model_spec().id();
+}
+
+std::string HardwareName(const v1::Scenario& scenario) {
+  if (!scenario.has_hardware_spec()) return scenario.hardware_id();
+  return scenario.hardware_spec().id().empty() ? "inline hardware" : scenario.hardware_spec().id();
+}
+
+std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal) {
+  const std::string hardware = HardwareName(scenario);
+  return absl::StrCat(terminal.Paint(ModelName(scenario), Look::kBold), hardware.empty() ? "" : " on ",
+                      terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()), "\n",
+                      WorkloadText(scenario.workload()), "\n");
+}
+
+std::string ProvenanceText(const v1::Estimate& estimate) {
+  std::vector<std::string> texts;
+  for (const v1::Phase& phase : {estimate.prefill(), estimate.decode()}) {
+    const std::string text = absl::AsciiStrToUpper(EnumText(phase.provenance()));
+    const bool told = phase.provenance() == v1::PROVENANCE_UNSPECIFIED || (!texts.empty() && texts[0] == text);
+    if (!told) texts.push_back(text);
+  }
+  return absl::StrJoin(texts, "/");
+}
+
+std::string RevisionText(const v1::CatalogRevision& revision) {
+  const std::string digest = revision.bundle_digest().substr(0, 12);
+  return absl::StrCat("catalog ", digest.empty() ? "unknown" : digest, " revision ", revision.store_revision());
+}
+
+std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revision, const Terminal& terminal) {
+  std::vector<std::string> parts = {EnumText(estimate.method())};
+  const std::string provenance = ProvenanceText(estimate);
+  parts.push_back(provenance.empty() ? "provenance unknown" : provenance);
+  if (!estimate.calibration_id().empty()) parts.push_back(absl::StrCat("calibration ", estimate.calibration_id()));
+  if (estimate.has_calibration_age()) parts.push_back(absl::StrCat("age ", AgeText(estimate.calibration_age())));
+  if (estimate.has_live_load_age()) parts.push_back(absl::StrCat("load seen ", AgeText(estimate.live_load_age()), " ago"));
+  parts.push_back(RevisionText(revision));
+  return absl::StrCat("\n", terminal.Paint(absl::StrJoin(parts, ", "), Look::kDim), "\n");
+}
+
+}  // namespace foretoken::cli

@@ -1,0 +1,67 @@
+// foretoken get hardware|model ID: one entry, as the files of the catalog are written.
+#include <google/protobuf/text_format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/enum_text.h"
+#include "client/cli/estimate_text.h"
+#include "client/cli/message_file.h"
+
+namespace foretoken::cli {
+namespace {
+
+struct Options {
+  std::string kind;
+  std::string id;
+};
+
+std::string TextProto(const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(message, &text);
+  return text;
+}
+
+// Text is a textproto with comments, so that it can be edited and registered again.
+template <typename Response>
+absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const Session& session) {
+  if (!response.ok()) return response.status();
+  if (session.output == OutputFormat::kCsv) {
+    return absl::InvalidArgumentError("--output csv: an entry is not a table; allowed: text, json");
+  }
+  if (session.output == OutputFormat::kJson) {
+    session.out << ToJson(*response);
+    return kOk;
+  }
+  const auto& entry = response->entry();
+  session.out << absl::StrCat("# ", EnumText(entry.origin()), ", etag ", entry.etag(),
+                              entry.shadows_bundled() ? ", hides a bundled entry" : "", "\n# ",
+                              RevisionText(response->catalog_revision()), "\n", TextProto(entry.spec()));
+  return kOk;
+}
+
+absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  if (options.kind == "hardware") {
+    v1::GetHardwareRequest request;
+    request.set_hardware_id(options.id);
+    return Print(session.client.GetHardware(request), session);
+  }
+  v1::GetModelRequest request;
+  request.set_model_id(options.id);
+  return Print(session.client.GetModel(request), session);
+}
+
+}  // namespace
+
+void AddGet(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("get", "One entry of the catalog, as textproto");
+  auto options = std::make_shared<Options>();
+  command->add_option("KIND", options->kind, "hardware or model")
+      ->required()
+      ->check(CLI::IsMember({"hardware", "model", "models"}));
+  command->add_option("ID", options->id, "Catalog id")->required();
+  command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
+}
+
+}  // namespace foretoken::cli

@@ -1,0 +1,152 @@
+#include "client/cli/scenario_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/enum_text.h"
+#include "client/cli/field_path.h"
+#include "client/cli/message_file.h"
+
+namespace foretoken::cli {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+struct Flag {
+  const char* names;
+  const char* path;
+  const char* help;
+};
+
+struct Group {
+  const char* name;
+  std::vector<Flag> flags;
+};
+
+const std::vector<Group>& Groups() {
+  static const auto& groups = *new std::vector<Group>{
+      {"Question",
+       {{"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
+        {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
+        {"--method", "method", "How to compute; default: the best available"}}},
+      {"Workload",
+       {{"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
+        {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
+        {"-o,--output-tokens", "workload.output_tokens", "Output tokens of each sequence, the first included"},
+        {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV is cached already"},
+        {"--prefix-load-bandwidth", "workload.prefix_load_bytes_per_second",
+         "Bytes/s per device at which a prefix that is not resident is loaded"},
+        {"--output-mean", "workload.output_length_distribution.mean_tokens",
+         "Mean output length where sequences differ, tokens"},
+        {"--output-max", "workload.output_length_distribution.max_tokens",
+         "Longest output where sequences differ, tokens"},
+        {"--batching", "workload.batching_policy", "How requests are batched"},
+        {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
+        {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
+         "Tokens/s at which the prompt arrives (pipelined prompt cache)"},
+        {"--request-rate", "workload.request_rate_per_second", "Requests/s that arrive; absent: closed loop"},
+        {"--batching-window", "workload.batching_window_seconds", "Longest wait for a dynamic batch to fill"},
+        {"--capacity", "workload.capacity_policy", "What happens when the batch does not fit"},
+        {"--routing", "workload.expert_routing", "How the tokens of a batch choose their experts"},
+        {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; absent: not counted"},
+        {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
+         "KPI method: tokens whose prefill shares one read of the weights"},
+        {"--compute-utilization", "workload.compute_utilization",
+         "KPI method: share of the peak rate that prefill reaches"}}},
+      {"Deployment",
+       {{"--tp", "deployment.tensor_parallel", "Tensor parallel degree"},
+        {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
+        {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
+        {"--dp", "deployment.data_parallel", "Data parallel degree"},
+        {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights; default: the model's own"},
+        {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in"},
+        {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache"},
+        {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
+        {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
+        {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
+        {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
+        {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",
+         "Bytes/s per device between nodes, one direction"},
+        {"--attention", "deployment.attention_kernel", "How the attention kernel handles its scores"},
+        {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are separate passes over memory"},
+        {"--roofline-exponent", "deployment.roofline_exponent", "Exponent of the roofline's smooth maximum, or inf"}}},
+      {"Live load (what the replica is doing)",
+       {{"--load-time", "live_load.time_observed", "When the load was read, as 2026-01-31T12:00:00Z"},
+        {"--running", "live_load.running_sequences", "Sequences that are decoding"},
+        {"--running-context", "live_load.running_context_tokens", "Mean context of the running sequences, tokens"},
+        {"--remaining-output", "live_load.remaining_output_tokens",
+         "Mean output tokens that the running sequences still have to produce"},
+        {"--waiting", "live_load.waiting_requests", "Requests that wait for admission"},
+        {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the waiting requests"},
+        {"--in-flight-tokens", "live_load.in_flight_prefill_tokens",
+         "Prompt tokens of admitted requests that are still to be prefilled"},
+        {"--free-kv-tokens", "live_load.free_kv_tokens", "Tokens for which KV cache is free"},
+        {"--max-num-seqs", "live_load.max_num_seqs", "Most sequences that the engine runs at once"},
+        {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
+        {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}}},
+      {"Objective (exit 1 when it is missed)",
+       {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+        {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+        {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}}}};
+  return groups;
+}
+
+const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenario::descriptor(), flag.path); }
+
+// What the value of a flag looks like, for --help.
+std::string Kind(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_INT64: return "INT";
+    case FieldDescriptor::CPPTYPE_DOUBLE: return field.name().ends_with("_seconds") ? "TIME" : "NUMBER";
+    case FieldDescriptor::CPPTYPE_MESSAGE: return "TIMESTAMP";
+    case FieldDescriptor::CPPTYPE_ENUM: return "NAME";
+    default: return "TEXT";
+  }
+}
+
+std::string Help(const Flag& flag, const FieldDescriptor& field) {
+  if (field.enum_type() == nullptr) return flag.help;
+  return absl::StrCat(flag.help, ": ", EnumChoices(*field.enum_type()));
+}
+
+void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::string& text) {
+  const FieldDescriptor& field = FieldOf(flag);
+  const bool is_switch = field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL;
+  CLI::Option* option = is_switch ? command.add_flag(flag.names, text, Help(flag, field))
+                                  : command.add_option(flag.names, text, Help(flag, field))->type_name(Kind(field));
+  option->group(group.name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+}  // namespace
+
+void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
+  for (const Group& group : Groups()) {
+    for (const Flag& flag : group.flags) {
+      const bool skip = scope == ScenarioScope::kWithoutHardware && std::string_view(flag.path) == "hardware_id";
+      if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
+    }
+  }
+  command.add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
+      ->type_name("FILE")
+      ->group("Question");
+}
+
+absl::StatusOr<v1::Scenario> ScenarioFlags::Build(std::istream& in) const {
+  v1::Scenario scenario;
+  if (!file_.empty()) {
+    const absl::Status status = ReadMessage(file_, in, scenario);
+    if (!status.ok()) return status;
+  }
+  for (const Group& group : Groups()) {
+    for (const Flag& flag : group.flags) {
+      const auto text = texts_.find(flag.path);
+      if (text == texts_.end() || text->second.empty()) continue;
+      const absl::Status status = SetField(scenario, flag.path, text->second);
+      if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(flag.names, ": ", status.message()));
+    }
+  }
+  return scenario;
+}
+
+}  // namespace foretoken::cli
