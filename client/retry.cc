@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/random/random.h"
+#include "absl/time/clock.h"
 
 namespace foretoken::client {
 

@@ -109,12 +109,8 @@ int RunChosen(const Globals& globals, const Action& action, std::istream& in, st
   const absl::StatusOr<client::ClientOptions> options = OptionsOf(globals);
   if (!options.ok()) return Fail(options.status(), terminal, err);
   const client::Client client(client::Dial(ServerOf(globals, getenv)), *options);
-  const absl::StatusOr<ExitCode> code = action({.client = client,
-                                                .output = globals.output,
-                                                .terminal = terminal,
-                                                .in = in,
-                                                .out = out,
-                                                .err = err});
+  const absl::StatusOr<ExitCode> code =
+      action({.client = client, .output = globals.output, .terminal = terminal, .in = in, .out = out, .err = err});
   return code.ok() ? *code : Fail(code.status(), terminal, err);
 }
 
@@ -129,7 +125,7 @@ int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, st
   AddGlobals(app, globals);
   AddCommands(app, chosen);
   try {
-    app.parse({arguments.rbegin(), arguments.rend()});  // CLI11 takes them last first
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? kOk : kUsage;
   }

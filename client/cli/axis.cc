@@ -17,25 +17,27 @@ namespace {
 constexpr char kForm[] = "FIELD=V,V,... or FIELD=FIRST..LAST or FIELD=FIRST..LAST:log:COUNT (or :lin:)";
 
 absl::Status Wrong(std::string_view what, std::string_view allowed) {
-  return absl::InvalidArgumentError(absl::StrCat("--axis \"", std::string(what), "\"; allowed: ", std::string(allowed)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--axis \"", std::string(what), "\"; allowed: ", std::string(allowed)));
 }
 
 std::string FieldOf(const std::string& name) {
-  static const auto& aliases = *new std::map<std::string, std::string>{{"batch", "workload.batch_size"},
-                                                                       {"prompt", "workload.prompt_tokens"},
-                                                                       {"output", "workload.output_tokens"},
-                                                                       {"cached", "workload.cached_prefix_tokens"},
-                                                                       {"tp", "deployment.tensor_parallel"},
-                                                                       {"pp", "deployment.pipeline_parallel"},
-                                                                       {"ep", "deployment.expert_parallel"},
-                                                                       {"dp", "deployment.data_parallel"},
-                                                                       {"chunk", "deployment.prefill_chunk_tokens"},
-                                                                       {"model", "model_id"},
-                                                                       {"hardware", "hardware_id"},
-                                                                       {"engine", "deployment.engine"},
-                                                                       {"weight-dtype", "deployment.weight_dtype"},
-                                                                       {"activation-dtype", "deployment.activation_dtype"},
-                                                                       {"kv-dtype", "deployment.kv_cache_dtype"}};
+  static const auto& aliases =
+      *new std::map<std::string, std::string>{{"batch", "workload.batch_size"},
+                                              {"prompt", "workload.prompt_tokens"},
+                                              {"output", "workload.output_tokens"},
+                                              {"cached", "workload.cached_prefix_tokens"},
+                                              {"tp", "deployment.tensor_parallel"},
+                                              {"pp", "deployment.pipeline_parallel"},
+                                              {"ep", "deployment.expert_parallel"},
+                                              {"dp", "deployment.data_parallel"},
+                                              {"chunk", "deployment.prefill_chunk_tokens"},
+                                              {"model", "model_id"},
+                                              {"hardware", "hardware_id"},
+                                              {"engine", "deployment.engine"},
+                                              {"weight-dtype", "deployment.weight_dtype"},
+                                              {"activation-dtype", "deployment.activation_dtype"},
+                                              {"kv-dtype", "deployment.kv_cache_dtype"}};
   const auto alias = aliases.find(name);
   return alias == aliases.end() ? name : alias->second;
 }

@@ -1,5 +1,5 @@
-// The commands. Each adds itself to the command line and, when it is the one that was asked for, leaves in `chosen` what
-// to run.
+// The commands. Each adds itself to the command line and, when it is the one that was asked for, leaves in `chosen`
+// what to run.
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_H_
 

@@ -114,8 +114,12 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   const absl::StatusOr<v1::BatchEstimateResponse> response = session.client.BatchEstimate(*request);
   if (!response.ok()) return response.status();
   switch (session.output) {
-    case OutputFormat::kJson: session.out << ToJson(*response); break;
-    case OutputFormat::kCsv: session.out << CsvText(*response); break;
+    case OutputFormat::kJson:
+      session.out << ToJson(*response);
+      break;
+    case OutputFormat::kCsv:
+      session.out << CsvText(*response);
+      break;
     case OutputFormat::kText:
       session.out << ScenarioTitle(request->base(), session.terminal) << "\n" << TextOf(*response, session.terminal);
   }

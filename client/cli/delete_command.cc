@@ -44,7 +44,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddDelete(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("delete", "Removes a registered entry; a bundled one of the same id shows again");
+  CLI::App* command =
+      app.add_subcommand("delete", "Removes a registered entry; a bundled one of the same id shows again");
   auto options = std::make_shared<Options>();
   command->add_option("KIND", options->kind, "hardware or model")
       ->required()

@@ -9,7 +9,7 @@ namespace foretoken::cli {
 
 // One figure, measured and predicted.
 struct Scored {
-  double measured = 0;   // above 0
+  double measured = 0;  // above 0
   double predicted = 0;
   std::optional<bool> in_band;  // whether the band holds the measured value; nothing: no band
 };

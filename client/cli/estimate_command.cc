@@ -42,8 +42,12 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (!response.ok()) return response.status();
   const v1::Estimate& estimate = response->estimate();
   switch (session.output) {
-    case OutputFormat::kJson: session.out << ToJson(*response); break;
-    case OutputFormat::kCsv: session.out << CsvText(*scenario, estimate); break;
+    case OutputFormat::kJson:
+      session.out << ToJson(*response);
+      break;
+    case OutputFormat::kCsv:
+      session.out << CsvText(*scenario, estimate);
+      break;
     case OutputFormat::kText:
       session.out << ScenarioTitle(*scenario, session.terminal) << "\n"
                   << EstimateText(estimate, session.terminal) << TokensText(estimate)

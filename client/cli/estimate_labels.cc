@@ -88,7 +88,8 @@ std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revi
   parts.push_back(provenance.empty() ? "provenance unknown" : provenance);
   if (!estimate.calibration_id().empty()) parts.push_back(absl::StrCat("calibration ", estimate.calibration_id()));
   if (estimate.has_calibration_age()) parts.push_back(absl::StrCat("age ", AgeText(estimate.calibration_age())));
-  if (estimate.has_live_load_age()) parts.push_back(absl::StrCat("load seen ", AgeText(estimate.live_load_age()), " ago"));
+  if (estimate.has_live_load_age())
+    parts.push_back(absl::StrCat("load seen ", AgeText(estimate.live_load_age()), " ago"));
   parts.push_back(RevisionText(revision));
   return absl::StrCat("\n", terminal.Paint(absl::StrJoin(parts, ", "), Look::kDim), "\n");
 }

@@ -13,8 +13,8 @@ namespace {
 std::string BandText(const v1::TimeEstimate& time) {
   if (!time.has_band()) return "";
   const v1::Band& band = time.band();
-  return absl::StrCat(FormatSeconds(band.low()), " to ", FormatSeconds(band.high()), " (", FormatPercent(band.coverage()),
-                      ")");
+  return absl::StrCat(FormatSeconds(band.low()), " to ", FormatSeconds(band.high()), " (",
+                      FormatPercent(band.coverage()), ")");
 }
 
 void AddTime(Table& table, const char* name, bool present, const v1::TimeEstimate& time, const std::string& note) {
@@ -50,9 +50,10 @@ std::string PhaseText(const std::string& title, const v1::Phase& phase, const Te
 
 std::string MemoryText(const v1::MemoryUse& memory, const Terminal& terminal) {
   const double free = memory.has_free_bytes() ? memory.free_bytes() : kUnknown;
-  std::string text = absl::StrCat("\n", terminal.Paint("Memory per device", Look::kBold), "  weights ",
-                                  FormatBytes(memory.weight_bytes()), ", KV cache ", FormatBytes(memory.kv_cache_bytes()),
-                                  ", activations ", FormatBytes(memory.activation_bytes()), ", free ", FormatBytes(free));
+  std::string text =
+      absl::StrCat("\n", terminal.Paint("Memory per device", Look::kBold), "  weights ",
+                   FormatBytes(memory.weight_bytes()), ", KV cache ", FormatBytes(memory.kv_cache_bytes()),
+                   ", activations ", FormatBytes(memory.activation_bytes()), ", free ", FormatBytes(free));
   std::vector<std::string> room;
   if (memory.has_largest_batch()) room.push_back(absl::StrCat("largest batch ", FormatCount(memory.largest_batch())));
   if (memory.has_kv_tokens_capacity()) {
@@ -99,10 +100,14 @@ double SecondsOf(bool present, const v1::TimeEstimate& time) { return present ? 
 
 Cell VerdictCell(const v1::Estimate& estimate) {
   switch (estimate.slo_verdict().verdict()) {
-    case v1::VERDICT_FEASIBLE: return Cell("FEASIBLE", Look::kGood);
-    case v1::VERDICT_INFEASIBLE: return Cell("INFEASIBLE", Look::kBad);
-    case v1::VERDICT_UNKNOWN: return Cell("UNKNOWN", Look::kWarn);
-    default: return Cell(kUnknownText);
+    case v1::VERDICT_FEASIBLE:
+      return Cell("FEASIBLE", Look::kGood);
+    case v1::VERDICT_INFEASIBLE:
+      return Cell("INFEASIBLE", Look::kBad);
+    case v1::VERDICT_UNKNOWN:
+      return Cell("UNKNOWN", Look::kWarn);
+    default:
+      return Cell(kUnknownText);
   }
 }
 

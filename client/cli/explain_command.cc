@@ -54,8 +54,8 @@ std::string OperatorTable(const Operators& operators, double step_seconds, const
   rest.set_seconds(step_seconds - sum.seconds());
   const bool differs = std::abs(rest.seconds()) > 1e-6 * step_seconds;
   if (differs) {
-    table.AddRow({"beside the operators", "", FormatSeconds(rest.seconds()), FormatPercent(rest.seconds() / step_seconds),
-                  "", "", "", ""});
+    table.AddRow({"beside the operators", "", FormatSeconds(rest.seconds()),
+                  FormatPercent(rest.seconds() / step_seconds), "", "", "", ""});
   }
   table.AddRow({"step", "", Cell(FormatSeconds(step_seconds), Look::kBold), "100%", "", "", "", ""});
   return table.Render(terminal, 2);
@@ -84,10 +84,9 @@ std::string PhaseText(const std::string& title, const Operators& operators, doub
 }
 
 std::string ExplainText(const v1::Estimate& estimate, const Terminal& terminal) {
-  return absl::StrCat(
-      PhaseText("Prefill", estimate.prefill_operators(), estimate.prefill().seconds(), terminal),
-      PhaseText("Mean decode step", estimate.decode_operators(),
-                SecondsOf(estimate.has_tpot(), estimate.tpot()), terminal));
+  return absl::StrCat(PhaseText("Prefill", estimate.prefill_operators(), estimate.prefill().seconds(), terminal),
+                      PhaseText("Mean decode step", estimate.decode_operators(),
+                                SecondsOf(estimate.has_tpot(), estimate.tpot()), terminal));
 }
 
 void AddCsv(const std::string& phase, const Operators& operators, std::string& text) {
@@ -114,8 +113,12 @@ absl::StatusOr<ExitCode> Run(const ScenarioFlags& flags, const Session& session)
   const absl::StatusOr<v1::EstimateResponse> response = session.client.Estimate(request);
   if (!response.ok()) return response.status();
   switch (session.output) {
-    case OutputFormat::kJson: session.out << ToJson(*response); break;
-    case OutputFormat::kCsv: session.out << CsvText(response->estimate()); break;
+    case OutputFormat::kJson:
+      session.out << ToJson(*response);
+      break;
+    case OutputFormat::kCsv:
+      session.out << CsvText(response->estimate());
+      break;
     case OutputFormat::kText:
       session.out << absl::StrCat(ScenarioTitle(*scenario, session.terminal),
                                   ExplainText(response->estimate(), session.terminal),

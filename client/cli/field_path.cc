@@ -79,10 +79,16 @@ absl::Status SetScalar(Message& message, const FieldDescriptor& field, std::stri
       if (number.ok()) reflection.SetDouble(&message, &field, *number);
       return number.status();
     }
-    case FieldDescriptor::CPPTYPE_BOOL: reflection.SetBool(&message, &field, text == "true"); return absl::OkStatus();
-    case FieldDescriptor::CPPTYPE_ENUM: return SetEnum(message, field, text);
-    case FieldDescriptor::CPPTYPE_MESSAGE: return SetTime(message, field, text);
-    default: reflection.SetString(&message, &field, std::string(text)); return absl::OkStatus();
+    case FieldDescriptor::CPPTYPE_BOOL:
+      reflection.SetBool(&message, &field, text == "true");
+      return absl::OkStatus();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return SetEnum(message, field, text);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return SetTime(message, field, text);
+    default:
+      reflection.SetString(&message, &field, std::string(text));
+      return absl::OkStatus();
   }
 }
 

@@ -10,9 +10,15 @@ absl::StatusOr<ExitCode> Run(const std::string& service, const Session& session)
   const absl::StatusOr<std::string> state = session.client.Health(service);
   if (!state.ok()) return state.status();
   switch (session.output) {
-    case OutputFormat::kText: session.out << *state << "\n"; break;
-    case OutputFormat::kJson: session.out << "{\"status\": \"" << *state << "\"}\n"; break;
-    case OutputFormat::kCsv: session.out << "status\n" << *state << "\n"; break;
+    case OutputFormat::kText:
+      session.out << *state << "\n";
+      break;
+    case OutputFormat::kJson:
+      session.out << "{\"status\": \"" << *state << "\"}\n";
+      break;
+    case OutputFormat::kCsv:
+      session.out << "status\n" << *state << "\n";
+      break;
   }
   return *state == "SERVING" ? kOk : kNo;
 }

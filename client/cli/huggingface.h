@@ -1,9 +1,9 @@
 // A model's architecture from its Hugging Face config.json.
 //
 // Understood by model_type: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text,
-// phi, phi3, gpt2, gpt_neox, falcon, deepseek_v2, deepseek_v3. Honest by construction: each family reads the fields that
-// it knows, and a field that nobody read and that is not among those that never change the cost (tokens ids, rotary
-// settings, dropout, ...) is an error that names it. So a variant with something new is refused, not guessed.
+// phi, phi3, gpt2, gpt_neox, falcon, deepseek_v2, deepseek_v3. Honest by construction: each family reads the fields
+// that it knows, and a field that nobody read and that is not among those that never change the cost (tokens ids,
+// rotary settings, dropout, ...) is an error that names it. So a variant with something new is refused, not guessed.
 #ifndef FORETOKEN_CLIENT_CLI_HUGGINGFACE_H_
 #define FORETOKEN_CLIENT_CLI_HUGGINGFACE_H_
 

@@ -46,7 +46,8 @@ double Peak(const v1::PeakCompute& peak) {
 // One entry as cells: scaled for people, exact for CSV.
 std::vector<std::string> Cells(const v1::HardwareEntry& entry, bool exact) {
   const v1::HardwareSpec& spec = entry.spec();
-  const double capacity = spec.has_memory_capacity_bytes() ? static_cast<double>(spec.memory_capacity_bytes()) : kUnknown;
+  const double capacity =
+      spec.has_memory_capacity_bytes() ? static_cast<double>(spec.memory_capacity_bytes()) : kUnknown;
   const double bandwidth =
       spec.has_memory_bandwidth_bytes_per_second() ? spec.memory_bandwidth_bytes_per_second() : kUnknown;
   const double link = spec.has_interconnect_bytes_per_second() ? spec.interconnect_bytes_per_second() : kUnknown;
@@ -64,15 +65,18 @@ std::vector<std::string> Cells(const v1::ModelEntry& entry, bool exact) {
   const double parameters = spec.has_parameter_count() ? static_cast<double>(spec.parameter_count()) : kUnknown;
   const double context =
       spec.has_max_position_embeddings() ? static_cast<double>(spec.max_position_embeddings()) : kUnknown;
-  return {spec.id(),
-          exact ? FormatExact(parameters) : absl::StrCat(ThreeDigits(parameters / 1e9), std::isnan(parameters) ? "" : " B"),
-          absl::StrCat(spec.num_hidden_layers()),
-          absl::StrCat(spec.hidden_size()),
-          EnumText(spec.attention_type()),
-          spec.has_mixture_of_experts() ? absl::StrCat(spec.mixture_of_experts().num_experts()) : exact ? "" : "dense",
-          exact ? FormatExact(context) : FormatCount(context),
-          spec.unsupported_reason().empty() ? "yes" : "no",
-          Origin(entry.origin())};
+  return {
+      spec.id(),
+      exact ? FormatExact(parameters) : absl::StrCat(ThreeDigits(parameters / 1e9), std::isnan(parameters) ? "" : " B"),
+      absl::StrCat(spec.num_hidden_layers()),
+      absl::StrCat(spec.hidden_size()),
+      EnumText(spec.attention_type()),
+      spec.has_mixture_of_experts() ? absl::StrCat(spec.mixture_of_experts().num_experts())
+      : exact                       ? ""
+                                    : "dense",
+      exact ? FormatExact(context) : FormatCount(context),
+      spec.unsupported_reason().empty() ? "yes" : "no",
+      Origin(entry.origin())};
 }
 
 const std::vector<Column>& Columns(const v1::HardwareEntry&) {
@@ -87,15 +91,10 @@ const std::vector<Column>& Columns(const v1::HardwareEntry&) {
 }
 
 const std::vector<Column>& Columns(const v1::ModelEntry&) {
-  static const auto& columns = *new std::vector<Column>{{"id"},
-                                                        {"parameters", Align::kRight},
-                                                        {"layers", Align::kRight},
-                                                        {"hidden", Align::kRight},
-                                                        {"attention"},
-                                                        {"experts", Align::kRight},
-                                                        {"context", Align::kRight},
-                                                        {"supported"},
-                                                        {"origin"}};
+  static const auto& columns = *new std::vector<Column>{
+      {"id"},        {"parameters", Align::kRight}, {"layers", Align::kRight},  {"hidden", Align::kRight},
+      {"attention"}, {"experts", Align::kRight},    {"context", Align::kRight}, {"supported"},
+      {"origin"}};
   return columns;
 }
 

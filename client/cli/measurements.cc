@@ -16,11 +16,16 @@ namespace foretoken::cli {
 namespace {
 
 const std::vector<std::string>& Known() {
-  static const auto& columns = *new std::vector<std::string>{
-      "hardware",         "model",            "engine",         "engine_version", "tensor_parallel", "pipeline_parallel",
-      "expert_parallel",  "data_parallel",    "weight_dtype",   "activation_dtype", "kv_cache_dtype", "batching",
-      "batch_size",       "prompt_tokens",    "output_tokens",  "prefill_chunk_tokens", "ttft_s",    "tpot_s",
-      "e2e_s",            "source"};
+  static const auto& columns = *new std::vector<std::string>{"hardware",        "model",
+                                                             "engine",          "engine_version",
+                                                             "tensor_parallel", "pipeline_parallel",
+                                                             "expert_parallel", "data_parallel",
+                                                             "weight_dtype",    "activation_dtype",
+                                                             "kv_cache_dtype",  "batching",
+                                                             "batch_size",      "prompt_tokens",
+                                                             "output_tokens",   "prefill_chunk_tokens",
+                                                             "ttft_s",          "tpot_s",
+                                                             "e2e_s",           "source"};
   return columns;
 }
 

@@ -1,4 +1,5 @@
-// Measurements of real hardware, one row a configuration: the CSV that `validate` and `register-hardware --samples` read.
+// Measurements of real hardware, one row a configuration: the CSV that `validate` and `register-hardware --samples`
+// read.
 //
 // Columns: hardware, model, engine, engine_version, tensor_parallel, pipeline_parallel, expert_parallel, data_parallel,
 // weight_dtype, activation_dtype, kv_cache_dtype, batching, batch_size, prompt_tokens, output_tokens,

@@ -69,17 +69,16 @@ absl::StatusOr<std::vector<Prediction>> Predict(const client::Client& client, co
   size_t done = 0;
   for (size_t i = 0; i < rows.size(); ++i) predictions[i].status = rows[i].status;
   for (const Indices& indices : Calls(rows)) {
-    const absl::StatusOr<v1::BatchEstimateResponse> response =
-        client.BatchEstimate(RequestOf(rows, indices, options));
+    const absl::StatusOr<v1::BatchEstimateResponse> response = client.BatchEstimate(RequestOf(rows, indices, options));
     // A call can fail for what its rows share, as an unknown id: that is the answer for them, unless it is the way.
     const bool lost = absl::IsUnavailable(response.status()) || absl::IsDeadlineExceeded(response.status());
     if (lost) return response.status();
     for (size_t i = 0; i < indices.size(); ++i) {
       const bool answered = response.ok() && static_cast<int>(i) < response->results_size();
-      predictions[indices[i]] = answered ? PredictionOf(response->results(static_cast<int>(i)))
-                                         : Prediction{.status = response.ok() ? absl::DataLossError("no answer came")
-                                                                              : response.status(),
-                                                      .estimate = {}};
+      predictions[indices[i]] =
+          answered ? PredictionOf(response->results(static_cast<int>(i)))
+                   : Prediction{.status = response.ok() ? absl::DataLossError("no answer came") : response.status(),
+                                .estimate = {}};
     }
     done += indices.size();
     progress(static_cast<double>(done) / static_cast<double>(rows.size()));

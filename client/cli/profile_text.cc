@@ -15,9 +15,9 @@ std::string TokensPerSecond(double rate) { return FormatCount(rate) + " tok/s"; 
 
 std::string FitText(const std::string& title, const v1::LinearFit& fit, Formatter slope, Formatter size,
                     const Terminal& terminal) {
-  std::string text = absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  slope ", slope(fit.slope()), ", intercept ",
-                                  size(fit.intercept()), ", R2 ", absl::StrCat(fit.r2()), ", ", fit.residuals_size(),
-                                  " samples\n");
+  std::string text =
+      absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  slope ", slope(fit.slope()), ", intercept ",
+                   size(fit.intercept()), ", R2 ", absl::StrCat(fit.r2()), ", ", fit.residuals_size(), " samples\n");
   Table table({{"sample", Align::kRight}, {"measured - fitted", Align::kRight}});
   for (int i = 0; i < fit.residuals_size(); ++i) {
     const int index = i < fit.sample_indices_size() ? fit.sample_indices(i) : i;
@@ -39,14 +39,14 @@ std::string ProfileText(const v1::ProfileReport& report, const Terminal& termina
   if (report.has_prefill()) text += FitText("Prefill", report.prefill(), TokensPerSecond, Tokens, terminal);
   if (report.has_decode()) text += FitText("Decode", report.decode(), FormatBytesPerSecond, FormatBytes, terminal);
   if (report.has_effective_bandwidth_bytes_per_second()) {
-    absl::StrAppend(&text, "\nEffective decode bandwidth ",
-                    FormatBytesPerSecond(report.effective_bandwidth_bytes_per_second()), ", ",
-                    report.has_bandwidth_utilization() ? FormatPercent(report.bandwidth_utilization()) : "unknown share",
-                    " of the peak\n");
+    absl::StrAppend(
+        &text, "\nEffective decode bandwidth ", FormatBytesPerSecond(report.effective_bandwidth_bytes_per_second()),
+        ", ", report.has_bandwidth_utilization() ? FormatPercent(report.bandwidth_utilization()) : "unknown share",
+        " of the peak\n");
   }
   for (const v1::RejectedSample& rejected : report.rejected()) {
-    absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " sample ", rejected.index(), ": ", rejected.reason(),
-                    "\n");
+    absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " sample ", rejected.index(), ": ",
+                    rejected.reason(), "\n");
   }
   return text;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 
 namespace foretoken::cli {
 namespace {

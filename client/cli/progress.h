@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/terminal.h"
 

@@ -41,8 +41,12 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (!response.ok()) return response.status();
   const v1::ModelEntry& entry = response->entry();
   switch (session.output) {
-    case OutputFormat::kJson: session.out << ToJson(*response); break;
-    case OutputFormat::kCsv: session.out << CsvLine({"id", "etag"}) << CsvLine({entry.spec().id(), entry.etag()}); break;
+    case OutputFormat::kJson:
+      session.out << ToJson(*response);
+      break;
+    case OutputFormat::kCsv:
+      session.out << CsvLine({"id", "etag"}) << CsvLine({entry.spec().id(), entry.etag()});
+      break;
     case OutputFormat::kText:
       session.out << RegisteredText("model", entry.spec().id(), entry.etag(), options.validate_only,
                                     response->catalog_revision());

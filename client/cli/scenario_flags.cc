@@ -97,11 +97,16 @@ const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenar
 std::string Kind(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_INT64: return "INT";
-    case FieldDescriptor::CPPTYPE_DOUBLE: return field.name().ends_with("_seconds") ? "TIME" : "NUMBER";
-    case FieldDescriptor::CPPTYPE_MESSAGE: return "TIMESTAMP";
-    case FieldDescriptor::CPPTYPE_ENUM: return "NAME";
-    default: return "TEXT";
+    case FieldDescriptor::CPPTYPE_INT64:
+      return "INT";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return field.name().ends_with("_seconds") ? "TIME" : "NUMBER";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return "TIMESTAMP";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return "NAME";
+    default:
+      return "TEXT";
   }
 }
 
@@ -127,7 +132,8 @@ void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
       if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
     }
   }
-  command.add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
+  command
+      .add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
       ->type_name("FILE")
       ->group("Question");
 }

@@ -1,7 +1,7 @@
 // The flags that spell out a scenario, shared by the commands that ask one.
 //
-// One table maps each flag to a field of foretoken.v1.Scenario, so a new field of the API is one more line. What no flag
-// names (inline specs, quantiles) comes from --scenario; flags given beside it win.
+// One table maps each flag to a field of foretoken.v1.Scenario, so a new field of the API is one more line. What no
+// flag names (inline specs, quantiles) comes from --scenario; flags given beside it win.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_FLAGS_H_
 #define FORETOKEN_CLIENT_CLI_SCENARIO_FLAGS_H_
 

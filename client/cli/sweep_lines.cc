@@ -105,9 +105,12 @@ std::unique_ptr<SweepOutput> MakeSweepJson(std::ostream& out) { return std::make
 
 std::unique_ptr<SweepOutput> MakeSweepOutput(const Session& session, int max_table_rows) {
   switch (session.output) {
-    case OutputFormat::kCsv: return MakeSweepCsv(session.out);
-    case OutputFormat::kJson: return MakeSweepJson(session.out);
-    case OutputFormat::kText: break;
+    case OutputFormat::kCsv:
+      return MakeSweepCsv(session.out);
+    case OutputFormat::kJson:
+      return MakeSweepJson(session.out);
+    case OutputFormat::kText:
+      break;
   }
   return MakeSweepTable(session, max_table_rows);
 }

@@ -82,8 +82,8 @@ class SweepTable : public SweepOutput {
   void Summary(const v1::SweepSummary& summary) override {
     if (!points_->empty()) session_.out << points_->Render(session_.terminal) << "\n";
     session_.out << FrontierText(summary) << RefusalText(summary)
-                 << session_.terminal.Paint(absl::StrCat(FormatCount(static_cast<double>(header_.total_points())), " points, ",
-                                                         RevisionText(header_.catalog_revision())),
+                 << session_.terminal.Paint(absl::StrCat(FormatCount(static_cast<double>(header_.total_points())),
+                                                         " points, ", RevisionText(header_.catalog_revision())),
                                             Look::kDim)
                  << "\n";
   }
@@ -129,10 +129,10 @@ class SweepTable : public SweepOutput {
       cells.push_back(FormatCount(point.output_tokens_per_second_per_device()));
       table.AddRow(std::move(cells));
     }
-    std::string text = absl::StrCat(
-        session_.terminal.Paint("Frontier", Look::kBold), ": no point is both faster and of more throughput per device",
-        shown < size ? absl::StrCat(" (", shown, " of ", size, ", evenly spaced)") : "", "\n",
-        table.Render(session_.terminal, 2));
+    std::string text = absl::StrCat(session_.terminal.Paint("Frontier", Look::kBold),
+                                    ": no point is both faster and of more throughput per device",
+                                    shown < size ? absl::StrCat(" (", shown, " of ", size, ", evenly spaced)") : "",
+                                    "\n", table.Render(session_.terminal, 2));
     if (summary.has_best_under_slo()) {
       const v1::FrontierPoint& best = summary.best_under_slo();
       absl::StrAppend(&text, "Best under the objective: ", Where(best.point()), " at ",

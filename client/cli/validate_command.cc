@@ -106,9 +106,15 @@ void PrintReport(const ValidationReport& report, const Options& options, const S
     return;
   }
   switch (session.output) {
-    case OutputFormat::kText: session.out << ReportText(report, session.terminal); break;
-    case OutputFormat::kCsv: session.out << ReportCsv(report); break;
-    case OutputFormat::kJson: session.out << ReportJson(report); break;
+    case OutputFormat::kText:
+      session.out << ReportText(report, session.terminal);
+      break;
+    case OutputFormat::kCsv:
+      session.out << ReportCsv(report);
+      break;
+    case OutputFormat::kJson:
+      session.out << ReportJson(report);
+      break;
   }
 }
 
@@ -132,7 +138,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddValidate(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("validate", "Predictions against measurements: errors, bias, coverage of bands");
+  CLI::App* command =
+      app.add_subcommand("validate", "Predictions against measurements: errors, bias, coverage of bands");
   command->footer(
       "Every row is predicted under its own deployment; a static batch that does not fit runs in waves. A row that\n"
       "cannot be read, or names an id that the catalog does not have, is told with its line, and the rest goes on.\n"

@@ -31,8 +31,8 @@ struct GroupReport {
 
 struct ValidationReport {
   std::map<GroupKey, GroupReport> groups;
-  MetricErrors pooled;      // every scored row alike
-  MetricErrors over_groups; // every group alike: median and mean within, their mean across
+  MetricErrors pooled;       // every scored row alike
+  MetricErrors over_groups;  // every group alike: median and mean within, their mean across
   int rows = 0;
   int predicted = 0;
   int unreadable = 0;
@@ -42,7 +42,7 @@ struct ValidationReport {
 ValidationReport MakeReport(const std::vector<Measurement>& rows, const std::vector<Prediction>& predictions);
 
 std::string ReportText(const ValidationReport& report, const Terminal& terminal);
-std::string ReportCsv(const ValidationReport& report);   // a line a group and metric
+std::string ReportCsv(const ValidationReport& report);  // a line a group and metric
 std::string ReportJson(const ValidationReport& report);
 
 // The columns that `--rows` adds, and their values for one row.

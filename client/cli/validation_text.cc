@@ -49,9 +49,18 @@ std::string Bias(const ErrorSummary& errors) {
 std::string BaseName(const std::string& file) { return file.substr(file.rfind('/') + 1); }
 
 std::string GroupTable(const ValidationReport& report, const Terminal& terminal) {
-  Table table({{"file"}, {"hardware"}, {"engine"}, {"model"},
-               {"TTFT", Align::kRight}, {"bias", Align::kRight}, {"TPOT", Align::kRight}, {"bias", Align::kRight},
-               {"E2E", Align::kRight}, {"bias", Align::kRight}, {"scored", Align::kRight}, {"refused", Align::kRight}});
+  Table table({{"file"},
+               {"hardware"},
+               {"engine"},
+               {"model"},
+               {"TTFT", Align::kRight},
+               {"bias", Align::kRight},
+               {"TPOT", Align::kRight},
+               {"bias", Align::kRight},
+               {"E2E", Align::kRight},
+               {"bias", Align::kRight},
+               {"scored", Align::kRight},
+               {"refused", Align::kRight}});
   for (const auto& [key, group] : report.groups) {
     int scored = 0;
     std::vector<Cell> cells = {BaseName(key.file), key.hardware, key.engine, key.model};
@@ -78,8 +87,8 @@ std::string Counts(const ValidationReport& report) {
 
 std::string ErrorJson(const ErrorSummary& errors) {
   return absl::StrCat("{\"rows\": ", errors.rows, ", \"median_absolute\": ", JsonNumber(errors.median_absolute),
-                      ", \"mean_absolute\": ", JsonNumber(errors.mean_absolute), ", \"bias\": ", JsonNumber(errors.bias),
-                      ", \"in_band\": ", JsonNumber(errors.coverage), "}");
+                      ", \"mean_absolute\": ", JsonNumber(errors.mean_absolute),
+                      ", \"bias\": ", JsonNumber(errors.bias), ", \"in_band\": ", JsonNumber(errors.coverage), "}");
 }
 
 std::string MetricsJson(const MetricErrors& errors) {
@@ -89,10 +98,10 @@ std::string MetricsJson(const MetricErrors& errors) {
 
 void AddCsvLines(const GroupKey& key, const MetricErrors& errors, int refused, std::string& text) {
   for (size_t m = 0; m < errors.size(); ++m) {
-    text += CsvLine({key.file, key.hardware, key.engine, key.model, kMetricNames[m], absl::StrCat(errors[m].rows),
-                     absl::StrCat(refused), FormatExact(errors[m].median_absolute),
-                     FormatExact(errors[m].mean_absolute), FormatExact(errors[m].bias),
-                     FormatExact(errors[m].coverage)});
+    text +=
+        CsvLine({key.file, key.hardware, key.engine, key.model, kMetricNames[m], absl::StrCat(errors[m].rows),
+                 absl::StrCat(refused), FormatExact(errors[m].median_absolute), FormatExact(errors[m].mean_absolute),
+                 FormatExact(errors[m].bias), FormatExact(errors[m].coverage)});
   }
 }
 
@@ -120,8 +129,8 @@ std::string ReportJson(const ValidationReport& report) {
                                   ", \"refused\": ", group.refused, ", \"errors\": ", MetricsJson(group.errors), "}"));
   }
   for (const auto& [name, count] : report.refusals) refusals.push_back(absl::StrCat(JsonString(name), ": ", count));
-  return absl::StrCat("{\"rows\": ", report.rows, ", \"predicted\": ", report.predicted, ", \"unreadable\": ",
-                      report.unreadable, ", \"refusals\": {", absl::StrJoin(refusals, ", "),
+  return absl::StrCat("{\"rows\": ", report.rows, ", \"predicted\": ", report.predicted,
+                      ", \"unreadable\": ", report.unreadable, ", \"refusals\": {", absl::StrJoin(refusals, ", "),
                       "},\n \"mean_over_groups\": ", MetricsJson(report.over_groups),
                       ",\n \"all_rows\": ", MetricsJson(report.pooled), ",\n \"groups\": [\n",
                       absl::StrJoin(groups, ",\n"), "\n]}\n");
