@@ -3,8 +3,10 @@
 #define FORETOKEN_SERVER_CATALOG_CATALOG_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -25,6 +27,8 @@ struct WriteOptions {
   bool validate_only = false;
 };
 
+// Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
+// again.
 class Catalog {
  public:
   using Clock = std::function<absl::Time()>;
@@ -37,7 +41,8 @@ class Catalog {
   // The current snapshot; never null. Takes no lock unless it changed since this thread last asked.
   std::shared_ptr<const Snapshot> snapshot() const;
 
-  // Checks and stores an entry, and swaps the snapshot before it returns.
+  // Checks and stores an entry, and swaps the snapshot before it returns. The etag of a bundled entry stands for it
+  // while nothing is registered under its id. Field paths are relative to the request ("spec.id", "etag").
   // Errors: kInvalidField, and those of CatalogStore::Write.
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
@@ -51,7 +56,28 @@ class Catalog {
   absl::Status Refresh();
 
   // Entries of the store that the last read had to skip.
-  int skipped_entries() const;
+  int skipped_entries() const { return skipped_.load(std::memory_order_relaxed); }
+
+ private:
+  Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
+
+  // Reads the store and swaps the snapshot.
+  absl::Status Reload() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Swap(StoreContents contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<const Snapshot> Current() const;
+  template <typename Kind>
+  absl::StatusOr<typename Kind::Entry> Put(const typename Kind::Spec& spec, const WriteOptions& options);
+  template <typename Kind>
+  absl::Status Delete(const std::string& id, const WriteOptions& options);
+
+  const Bundle bundle_;
+  const std::unique_ptr<CatalogStore> store_;
+  const Clock clock_;
+  std::atomic<int> skipped_{0};
+  // Changes with every snapshot, and never repeats in this process.
+  std::atomic<uint64_t> generation_{0};
+  mutable absl::Mutex mutex_;  // of writes and of current_; readers take it only when generation_ moved
+  std::shared_ptr<const Snapshot> current_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace foretoken::catalog

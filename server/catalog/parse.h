@@ -1,5 +1,9 @@
 // From the API's specs to the core model's structs: the one place where a spec is checked, for bundled files,
 // registrations and inline specs alike. Past it every figure is finite, in range and resolved.
+//
+// Absent optional fields take the defaults that the proto documents. An id may be empty here, for inline specs; the
+// catalog and the bundle require it. A stated parameter_count must follow from the architecture, unless the model is
+// one that the core model does not support.
 #ifndef FORETOKEN_SERVER_CATALOG_PARSE_H_
 #define FORETOKEN_SERVER_CATALOG_PARSE_H_
 
@@ -11,6 +15,8 @@
 
 namespace foretoken::catalog {
 
+// Unspecified dtypes of linear profiles stay so: only a model can resolve them (Snapshot::ResolveProfiles).
+//
 // Errors: kInvalidField (INVALID_ARGUMENT) with every violation, field paths relative to the spec.
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec);
 absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec);

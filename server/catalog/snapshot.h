@@ -3,6 +3,8 @@
 #ifndef FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
 #define FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,8 @@ class Snapshot {
  public:
   Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
            absl::Time loaded);
+  Snapshot(const Snapshot&) = delete;  // the maps point into the vectors
+  Snapshot& operator=(const Snapshot&) = delete;
 
   // The entry of this id.
   //
@@ -42,8 +46,9 @@ class Snapshot {
   const std::vector<ModelRecord>& models() const { return models_; }
 
   const v1::CatalogRevision& revision() const { return revision_; }
-  // When this snapshot was last known to agree with the store.
-  absl::Time loaded() const { return loaded_; }
+  // When this snapshot was last known to agree with the store. The one thing about it that moves on.
+  absl::Time loaded() const { return absl::FromUnixMicros(loaded_us_.load(std::memory_order_relaxed)); }
+  void MarkLoaded(absl::Time now) const { loaded_us_.store(absl::ToUnixMicros(now), std::memory_order_relaxed); }
 
  private:
   std::vector<HardwareRecord> hardware_;  // sorted by id
@@ -51,7 +56,7 @@ class Snapshot {
   absl::flat_hash_map<std::string, const HardwareRecord*> hardware_by_id_;
   absl::flat_hash_map<std::string, const ModelRecord*> models_by_id_;
   v1::CatalogRevision revision_;
-  absl::Time loaded_;
+  mutable std::atomic<int64_t> loaded_us_;
 };
 
 }  // namespace foretoken::catalog

@@ -68,6 +68,21 @@ class CatalogStore {
   virtual absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) = 0;
 };
 
+// What all stores decide alike.
+
+// Whether `write` may happen to an entry with this etag (absent: nothing is registered).
+// Errors: kAlreadyExists, kEtagMismatch, kUnknownId.
+absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std::string>& current_etag);
+
+// Whether a repeated request_id repeats the payload too. Errors: kRequestIdReused.
+absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest);
+
+// The etag of the write that made `revision`: as unique as the revision.
+std::string EtagOf(int64_t revision);
+
+// How long a request_id is remembered.
+inline constexpr absl::Duration kRequestIdLifetime = absl::Hours(25);
+
 }  // namespace foretoken::catalog
 
 #endif  // FORETOKEN_SERVER_CATALOG_STORE_H_

@@ -1,0 +1,126 @@
+#include "server/catalog/bundle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "estimator/errors.h"
+#include "server/catalog/bundle_checks.h"
+#include "server/catalog/digest.h"
+#include "server/catalog/entry_kind.h"
+
+namespace foretoken::catalog {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kExtension[] = ".textproto";
+
+// What became of some files: entries, and everything that is wrong with them.
+struct Reading {
+  Bundle bundle;
+  std::vector<std::string> faults;
+  std::map<std::string, std::string> files;  // by kind and id: where each id was first seen
+};
+
+// Files of one folder by name. A folder that is not there or holds none is a fault.
+std::vector<CatalogFile> ReadFolder(const fs::path& dir, const std::string& folder, std::vector<std::string>& faults) {
+  std::vector<CatalogFile> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir / folder, error)) {
+    if (entry.path().extension() != kExtension) continue;
+    const std::string path = absl::StrCat(folder, "/", entry.path().filename().string());
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::ostringstream contents;
+    contents << in.rdbuf();
+    if (in) {
+      files.push_back({path, contents.str()});
+    } else {
+      faults.push_back(absl::StrCat(path, ": cannot be read"));
+    }
+  }
+  if (error) faults.push_back(absl::StrCat(folder, ": ", error.message()));
+  if (!error && files.empty()) faults.push_back(absl::StrCat(folder, ": holds no ", kExtension, " file"));
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+// Faults of one parsed spec, without its file's name.
+template <typename Kind>
+std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind::Spec& spec,
+                                   const absl::Status& parsed, Reading& reading) {
+  std::vector<std::string> faults;
+  const std::string stem = fs::path(file.path).stem().string();
+  if (spec.id() != stem) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" in a file named \"", stem, "\""));
+  const auto [first, fresh] = reading.files.emplace(absl::StrCat(Kind::kFolder, "/", spec.id()), file.path);
+  if (!fresh) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" is also in ", first->second));
+  for (const FieldViolation& violation : DetailOf(parsed).violations) {
+    faults.push_back(absl::StrCat(violation.field, ": ", violation.description));
+  }
+  for (std::string& fault : UnsourcedNumbers(spec)) faults.push_back(std::move(fault));
+  return faults;
+}
+
+template <typename Kind>
+void ReadFile(const CatalogFile& file, std::vector<typename Kind::Record>& records, Reading& reading) {
+  typename Kind::Spec spec;
+  const std::vector<std::string> syntax = ParseText(file.contents, spec);
+  for (const std::string& fault : syntax) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
+  if (!syntax.empty()) return;
+  absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
+  for (const std::string& fault : CheckSpec<Kind>(file, spec, record.status(), reading)) {
+    reading.faults.push_back(absl::StrCat(file.path, ": ", fault));
+  }
+  if (!record.ok()) return;
+  record->entry.set_etag(BundledEtag(spec));
+  record->entry.set_origin(v1::ENTRY_ORIGIN_BUNDLED);
+  records.push_back(*std::move(record));
+}
+
+void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
+  std::string contents;
+  for (const CatalogFile& file : files) {
+    absl::StrAppend(&contents, file.path, "\n", file.contents);
+    const std::string folder = fs::path(file.path).parent_path().string();
+    if (folder == HardwareKind::kFolder) ReadFile<HardwareKind>(file, reading.bundle.hardware, reading);
+    if (folder == ModelKind::kFolder) ReadFile<ModelKind>(file, reading.bundle.models, reading);
+  }
+  reading.bundle.digest = Sha256Hex(contents);
+}
+
+Reading ReadDirectory(const std::string& dir) {
+  Reading reading;
+  std::vector<CatalogFile> files;
+  for (const char* folder : {HardwareKind::kFolder, ModelKind::kFolder}) {
+    for (CatalogFile& file : ReadFolder(dir, folder, reading.faults)) files.push_back(std::move(file));
+  }
+  ReadFiles(files, reading);
+  return reading;
+}
+
+absl::StatusOr<Bundle> BundleOf(Reading reading) {
+  if (reading.faults.empty()) return std::move(reading.bundle);
+  return absl::InvalidArgumentError(absl::StrCat(reading.faults.size(), " fault(s) in the catalog:\n",
+                                                 absl::StrJoin(reading.faults, "\n")));
+}
+
+}  // namespace
+
+std::vector<std::string> CheckBundle(const std::string& dir) { return ReadDirectory(dir).faults; }
+
+absl::StatusOr<Bundle> LoadBundle(const std::string& dir) {
+  if (!fs::is_directory(dir)) return absl::NotFoundError(absl::StrCat("catalog folder ", dir, " is not there"));
+  return BundleOf(ReadDirectory(dir));
+}
+
+absl::StatusOr<Bundle> ParseBundle(const std::vector<CatalogFile>& files) {
+  Reading reading;
+  ReadFiles(files, reading);
+  return BundleOf(std::move(reading));
+}
+
+}  // namespace foretoken::catalog

@@ -1,0 +1,161 @@
+#include <google/protobuf/repeated_field.h>
+
+#include "absl/strings/str_cat.h"
+#include "server/catalog/field_checks.h"
+#include "server/catalog/parse.h"
+
+namespace foretoken::catalog {
+namespace {
+
+// Far above any device, near enough to keep every product of the core model finite.
+constexpr double kMaxRate = 1e24;  // FLOP/s or bytes/s
+constexpr double kMaxBytes = 1e18;
+constexpr double kMaxWatts = 1e9;
+constexpr double kMaxTokens = 1e15;
+constexpr int kMaxProfiles = 1000;
+
+std::optional<FlopsPerSecond> Rate(FieldChecks& checks, std::string_view field, bool present, double value) {
+  if (!present) return std::nullopt;
+  return FlopsPerSecond(checks.Positive(field, value, kMaxRate));
+}
+
+std::optional<BytesPerSecond> Bandwidth(FieldChecks& checks, std::string_view field, bool present, double value) {
+  if (!present) return std::nullopt;
+  return BytesPerSecond(checks.Positive(field, value, kMaxRate));
+}
+
+std::optional<double> Number(FieldChecks& checks, std::string_view field, bool present, double value, double max) {
+  if (!present) return std::nullopt;
+  return checks.Positive(field, value, max);
+}
+
+PeakCompute ParsePeak(FieldChecks& checks, const v1::PeakCompute& peak) {
+  PeakCompute out;
+  out.fp32 = Rate(checks, "peak.fp32_flops_per_second", peak.has_fp32_flops_per_second(), peak.fp32_flops_per_second());
+  out.tf32 = Rate(checks, "peak.tf32_flops_per_second", peak.has_tf32_flops_per_second(), peak.tf32_flops_per_second());
+  out.bf16 = Rate(checks, "peak.bf16_flops_per_second", peak.has_bf16_flops_per_second(), peak.bf16_flops_per_second());
+  out.fp16 = Rate(checks, "peak.fp16_flops_per_second", peak.has_fp16_flops_per_second(), peak.fp16_flops_per_second());
+  out.fp8 = Rate(checks, "peak.fp8_flops_per_second", peak.has_fp8_flops_per_second(), peak.fp8_flops_per_second());
+  out.int8 = Rate(checks, "peak.int8_ops_per_second", peak.has_int8_ops_per_second(), peak.int8_ops_per_second());
+  out.fp4 = Rate(checks, "peak.fp4_flops_per_second", peak.has_fp4_flops_per_second(), peak.fp4_flops_per_second());
+  out.int4 = Rate(checks, "peak.int4_ops_per_second", peak.has_int4_ops_per_second(), peak.int4_ops_per_second());
+  return out;
+}
+
+void CheckRegressions(FieldChecks& checks, const std::string& at, const v1::LinearProfile& profile) {
+  if (profile.has_prefill_intercept_tokens()) {
+    checks.AtLeast(at + "prefill_intercept_tokens", profile.prefill_intercept_tokens(), -kMaxTokens, kMaxTokens);
+  }
+  if (profile.has_prefill_r2()) checks.AtLeast(at + "prefill_r2", profile.prefill_r2(), 0, 1);
+  if (profile.has_decode_r2()) checks.AtLeast(at + "decode_r2", profile.decode_r2(), 0, 1);
+  checks.Int(at + "prefill_samples", profile.prefill_samples(), 0, 1'000'000'000);
+  checks.Int(at + "decode_samples", profile.decode_samples(), 0, 1'000'000'000);
+}
+
+ProfileKey ParseKey(FieldChecks& checks, const std::string& at, const v1::LinearProfile& profile) {
+  checks.Id(at + "model_id", profile.model_id());
+  ProfileKey key{.model_id = profile.model_id(), .engine = profile.engine()};
+  if (profile.has_tensor_parallel()) {
+    key.tensor_parallel = checks.Int(at + "tensor_parallel", profile.tensor_parallel(), 1, 1024);
+  }
+  if (profile.has_pipeline_parallel()) {
+    key.pipeline_parallel = checks.Int(at + "pipeline_parallel", profile.pipeline_parallel(), 1, 1024);
+  }
+  key.weight_dtype = checks.Dtype(at + "weight_dtype", profile.weight_dtype());
+  key.kv_cache_dtype = checks.Dtype(at + "kv_cache_dtype", profile.kv_cache_dtype());
+  return key;
+}
+
+LinearProfile ParseProfile(FieldChecks& checks, const std::string& at, const v1::LinearProfile& profile) {
+  LinearProfile out{.key = ParseKey(checks, at, profile)};
+  out.prefill_tokens_per_second = Number(checks, at + "prefill_tokens_per_second",
+                                         profile.has_prefill_tokens_per_second(), profile.prefill_tokens_per_second(),
+                                         kMaxTokens);
+  out.effective_bandwidth = Bandwidth(checks, at + "effective_bandwidth_bytes_per_second",
+                                      profile.has_effective_bandwidth_bytes_per_second(),
+                                      profile.effective_bandwidth_bytes_per_second());
+  out.min_prefill_tokens = Number(checks, at + "min_prefill_tokens", profile.has_min_prefill_tokens(),
+                                  profile.min_prefill_tokens(), kMaxTokens);
+  out.max_prefill_tokens = Number(checks, at + "max_prefill_tokens", profile.has_max_prefill_tokens(),
+                                  profile.max_prefill_tokens(), kMaxTokens);
+  if (out.min_prefill_tokens && out.max_prefill_tokens && *out.min_prefill_tokens > *out.max_prefill_tokens) {
+    checks.Add(at + "min_prefill_tokens", absl::StrCat(" ", *out.min_prefill_tokens, "; allowed at most ",
+                                                       "max_prefill_tokens ", *out.max_prefill_tokens));
+  }
+  if (!out.prefill_tokens_per_second && !out.effective_bandwidth) {
+    checks.Add(at + "prefill_tokens_per_second", " is required where effective_bandwidth_bytes_per_second is absent");
+  }
+  CheckRegressions(checks, at, profile);
+  return out;
+}
+
+void ParseProfiles(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
+  if (spec.linear_profiles_size() > kMaxProfiles) {
+    checks.Add("linear_profiles", absl::StrCat(" has ", spec.linear_profiles_size(), "; allowed up to ", kMaxProfiles));
+    return;
+  }
+  for (int i = 0; i < spec.linear_profiles_size(); ++i) {
+    const std::string at = absl::StrCat("linear_profiles[", i, "]");
+    LinearProfile profile = ParseProfile(checks, at + ".", spec.linear_profiles(i));
+    for (size_t j = 0; j < hardware.linear_profiles.size(); ++j) {
+      if (hardware.linear_profiles[j].key != profile.key) continue;
+      checks.Add(at, absl::StrCat(" repeats the model, engine and deployment of linear_profiles[", j, "]"));
+      break;
+    }
+    hardware.linear_profiles.push_back(std::move(profile));
+  }
+}
+
+void ParsePower(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
+  hardware.tdp_watts = Number(checks, "tdp_watts", spec.has_tdp_watts(), spec.tdp_watts(), kMaxWatts);
+  if (!spec.has_idle_watts()) return;
+  hardware.idle_watts = checks.AtLeast("idle_watts", spec.idle_watts(), 0, kMaxWatts);
+  if (hardware.tdp_watts && *hardware.idle_watts > *hardware.tdp_watts) {
+    checks.Add("idle_watts", absl::StrCat(" ", spec.idle_watts(), "; allowed at most tdp_watts ", spec.tdp_watts()));
+  }
+}
+
+void ParseMemory(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
+  if (spec.has_memory_capacity_bytes()) {
+    const auto bytes = static_cast<double>(spec.memory_capacity_bytes());
+    hardware.memory_capacity = Bytes(checks.Positive("memory_capacity_bytes", bytes, kMaxBytes));
+  }
+  hardware.memory_bandwidth =
+      Bandwidth(checks, "memory_bandwidth_bytes_per_second", spec.has_memory_bandwidth_bytes_per_second(),
+                spec.memory_bandwidth_bytes_per_second());
+  if (spec.has_peak_to_average_bandwidth()) {
+    hardware.peak_to_average_bandwidth =
+        checks.AtLeast("peak_to_average_bandwidth", spec.peak_to_average_bandwidth(), 1, 1000);
+  }
+}
+
+void ParseLinks(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
+  hardware.interconnect = Bandwidth(checks, "interconnect_bytes_per_second", spec.has_interconnect_bytes_per_second(),
+                                    spec.interconnect_bytes_per_second());
+  if (spec.has_devices_per_node()) {
+    hardware.devices_per_node = checks.Int("devices_per_node", spec.devices_per_node(), 1, 1'000'000);
+  }
+  hardware.scale_out = Bandwidth(checks, "scale_out_bytes_per_second", spec.has_scale_out_bytes_per_second(),
+                                 spec.scale_out_bytes_per_second());
+  hardware.host_link = Bandwidth(checks, "host_link_bytes_per_second", spec.has_host_link_bytes_per_second(),
+                                 spec.host_link_bytes_per_second());
+}
+
+}  // namespace
+
+absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec) {
+  FieldChecks checks;
+  if (!spec.id().empty()) checks.Id("id", spec.id());
+  checks.Known("kind", spec.kind(), v1::HardwareKind_IsValid(spec.kind()));
+  if (spec.has_launch_year()) checks.Int("launch_year", spec.launch_year(), 1970, 2100);
+  Hardware hardware{.id = spec.id()};
+  ParseMemory(checks, spec, hardware);
+  hardware.peak = ParsePeak(checks, spec.peak());
+  ParseLinks(checks, spec, hardware);
+  ParsePower(checks, spec, hardware);
+  ParseProfiles(checks, spec, hardware);
+  if (!checks.ok()) return checks.status();
+  return hardware;
+}
+
+}  // namespace foretoken::catalog

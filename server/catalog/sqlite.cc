@@ -1,0 +1,83 @@
+#include "server/catalog/sqlite.h"
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+
+namespace foretoken::catalog {
+namespace {
+
+absl::Status Error(sqlite3* database, std::string_view doing) {
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store: ", std::string(doing), ": ", sqlite3_errmsg(database)));
+}
+
+}  // namespace
+
+SqliteStatement& SqliteStatement::Bind(int index, int64_t value) {
+  sqlite3_bind_int64(statement_.get(), index, value);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::Bind(int index, std::string_view value) {
+  sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::BindBlob(int index, std::string_view value) {
+  // SQLite takes a null pointer as NULL, which an empty value is not.
+  sqlite3_bind_blob64(statement_.get(), index, value.empty() ? "" : value.data(), value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+absl::StatusOr<bool> SqliteStatement::Step() {
+  const int rc = sqlite3_step(statement_.get());
+  if (rc == SQLITE_ROW) return true;
+  if (rc == SQLITE_DONE) return false;
+  return Error(sqlite3_db_handle(statement_.get()), sqlite3_sql(statement_.get()));
+}
+
+std::string SqliteStatement::Bytes(int column) const {
+  const void* data = sqlite3_column_blob(statement_.get(), column);
+  if (data == nullptr) return {};
+  return {static_cast<const char*>(data), static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int busy_timeout_ms) {
+  sqlite3* raw = nullptr;
+  const int rc = sqlite3_open_v2(path.c_str(), &raw,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  SqliteDatabase database(raw);
+  if (rc != SQLITE_OK) return Error(raw, absl::StrCat("open ", path));
+  sqlite3_busy_timeout(raw, busy_timeout_ms);
+  return database;
+}
+
+absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int rc =
+      sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (rc != SQLITE_OK) return Error(database_.get(), sql);
+  return SqliteStatement(statement);
+}
+
+absl::Status SqliteDatabase::Execute(const std::string& sql) {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return absl::OkStatus();
+  return Error(database_.get(), sql);
+}
+
+absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {
+  if (absl::Status status = database.Execute("BEGIN IMMEDIATE"); !status.ok()) return status;
+  return SqliteTransaction(&database);
+}
+
+SqliteTransaction::~SqliteTransaction() {
+  if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
+}
+
+absl::Status SqliteTransaction::Commit() {
+  absl::Status status = database_->Execute("COMMIT");
+  if (status.ok()) database_ = nullptr;
+  return status;
+}
+
+}  // namespace foretoken::catalog

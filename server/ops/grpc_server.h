@@ -1,0 +1,55 @@
+// A gRPC server with what every deployment expects: health, reflection, limits, and an end that loses no call.
+//
+// Health (grpc.health.v1) starts as NOT_SERVING and follows SetServing, for the server as a whole ("") and for each
+// service by name.
+#ifndef FORETOKEN_SERVER_OPS_GRPC_SERVER_H_
+#define FORETOKEN_SERVER_OPS_GRPC_SERVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/server.h"
+
+namespace foretoken::ops {
+
+struct GrpcServerOptions {
+  std::string listen = "127.0.0.1:50051";   // empty: in-process only; port 0 picks a free one
+  int max_message_bytes = 4 << 20;          // of a request
+  int max_concurrent_streams = 1000;        // per connection
+  int64_t memory_bytes = int64_t{1} << 30;  // buffers of all connections together
+};
+
+// Thread-safe.
+class GrpcServer {
+ public:
+  // Starts serving `services`, which outlive the server.
+  //
+  // Errors: UNAVAILABLE: the address cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
+                                                           const std::vector<grpc::Service*>& services);
+
+  void SetServing(bool serving);
+
+  // Reports NOT_SERVING, takes no new call, and returns when the running ones have ended or were cancelled at
+  // `timeout`. Calls after the first do nothing.
+  void Drain(absl::Duration timeout);
+
+  // "127.0.0.1:50051", with the port that was picked.
+  const std::string& address() const { return address_; }
+
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+ private:
+  explicit GrpcServer(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  std::vector<std::string> names_;  // of the services, as health knows them
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace foretoken::ops
+
+#endif  // FORETOKEN_SERVER_OPS_GRPC_SERVER_H_

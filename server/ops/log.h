@@ -1,0 +1,30 @@
+// One line per event on stderr, as key=value pairs that people and machines read alike:
+//
+//   time=2026-01-02T03:04:05.678Z level=info event=serving address=127.0.0.1:50051 entries=287
+//
+// Thread-safe: a line is written whole.
+#ifndef FORETOKEN_SERVER_OPS_LOG_H_
+#define FORETOKEN_SERVER_OPS_LOG_H_
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace foretoken::ops {
+
+enum class LogLevel { kInfo, kWarning, kError };
+
+using LogField = std::pair<std::string_view, std::string>;
+
+// The line without its end. Values with spaces, quotes or control characters are quoted and escaped.
+std::string LogLine(absl::Time time, LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
+
+// Writes the line, stamped with the system's clock.
+void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
+
+}  // namespace foretoken::ops
+
+#endif  // FORETOKEN_SERVER_OPS_LOG_H_

@@ -1,0 +1,145 @@
+#include "server/ops/metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretoken::ops {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr std::string_view kEstimator = "foretoken.v1.EstimatorService";
+constexpr std::string_view kCatalog = "foretoken.v1.CatalogService";
+
+constexpr std::array<RpcName, kNumRpcs> kNames = {{
+    {kEstimator, "Estimate", "unary"},
+    {kEstimator, "BatchEstimate", "unary"},
+    {kEstimator, "Sweep", "server_stream"},
+    {kCatalog, "RegisterHardware", "unary"},
+    {kCatalog, "RegisterModel", "unary"},
+    {kCatalog, "GetHardware", "unary"},
+    {kCatalog, "GetModel", "unary"},
+    {kCatalog, "ListHardware", "unary"},
+    {kCatalog, "ListModels", "unary"},
+    {kCatalog, "DeleteHardware", "unary"},
+    {kCatalog, "DeleteModel", "unary"},
+}};
+
+// As grpc-ecosystem spells them.
+constexpr std::array<const char*, 17> kCodes = {
+    "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
+    "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
+    "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
+    "DataLoss", "Unauthenticated"};
+
+constexpr std::array<const char*, 4> kVerdicts = {"none", "feasible", "infeasible", "unknown"};
+
+// 50 us to 10 s: an estimate takes the first buckets, a long sweep the last.
+const std::vector<double>& SecondsBounds() {
+  static const auto& bounds = *new std::vector<double>{50e-6, 100e-6, 150e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3,
+                                                       10e-3, 25e-3,  50e-3,  100e-3, 250e-3, 1,    2.5,    10};
+  return bounds;
+}
+
+std::vector<ClientMetric::Label> Labels(const RpcName& name) {
+  return {{"grpc_service", std::string(name.service)},
+          {"grpc_method", std::string(name.method)},
+          {"grpc_type", std::string(name.type)}};
+}
+
+ClientMetric Counter(uint64_t value, std::vector<ClientMetric::Label> labels) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.counter.value = static_cast<double>(value);
+  return metric;
+}
+
+}  // namespace
+
+RpcName NameOf(Rpc rpc) { return kNames[static_cast<size_t>(rpc)]; }
+
+Metrics::RpcMetrics::RpcMetrics() : seconds(SecondsBounds()) {}
+
+Metrics::Metrics(std::string_view version)
+    : version_(version), batch_candidates_({1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}) {}
+
+void Metrics::CallStarted(Rpc rpc) { rpcs_[static_cast<size_t>(rpc)].started.fetch_add(1, std::memory_order_relaxed); }
+
+void Metrics::CallHandled(Rpc rpc, grpc::StatusCode code, std::chrono::nanoseconds time) {
+  RpcMetrics& metrics = rpcs_[static_cast<size_t>(rpc)];
+  const int known = code >= 0 && code < kNumCodes ? code : grpc::StatusCode::UNKNOWN;
+  metrics.handled[static_cast<size_t>(known)].fetch_add(1, std::memory_order_relaxed);
+  metrics.seconds.Observe(std::chrono::duration<double>(time).count());
+}
+
+void Metrics::SweepPoints(int64_t points) {
+  sweep_points_.fetch_add(static_cast<uint64_t>(points), std::memory_order_relaxed);
+}
+
+void Metrics::BatchCandidates(int candidates) { batch_candidates_.Observe(candidates); }
+
+void Metrics::SloVerdict(Verdict verdict) {
+  verdicts_[static_cast<size_t>(verdict)].fetch_add(1, std::memory_order_relaxed);
+}
+
+MetricFamily Metrics::CollectStarted() const {
+  MetricFamily family{"grpc_server_started_total", "RPCs that the server began.", MetricType::Counter, {}};
+  for (size_t i = 0; i < kNumRpcs; ++i) family.metric.push_back(Counter(rpcs_[i].started, Labels(kNames[i])));
+  return family;
+}
+
+MetricFamily Metrics::CollectHandled() const {
+  MetricFamily family{"grpc_server_handled_total", "RPCs that the server ended, by code.", MetricType::Counter, {}};
+  for (size_t i = 0; i < kNumRpcs; ++i) {
+    for (size_t code = 0; code < kNumCodes; ++code) {
+      family.metric.push_back(Counter(rpcs_[i].handled[code], Labels(kNames[i])));
+      family.metric.back().label.push_back({"grpc_code", kCodes[code]});
+    }
+  }
+  return family;
+}
+
+MetricFamily Metrics::CollectSeconds() const {
+  MetricFamily family{"grpc_server_handling_seconds",
+                      "Time from the start of an RPC to its end, in the server.",
+                      MetricType::Histogram,
+                      {}};
+  for (size_t i = 0; i < kNumRpcs; ++i) {
+    ClientMetric metric;
+    metric.label = Labels(kNames[i]);
+    metric.histogram = rpcs_[i].seconds.Collect();
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+MetricFamily Metrics::CollectVerdicts() const {
+  MetricFamily family{
+      "foretoken_slo_verdicts_total", "Estimates by their verdict against the caller's SLO.", MetricType::Counter, {}};
+  for (size_t i = 1; i < kNumVerdicts; ++i) {
+    family.metric.push_back(Counter(verdicts_[i], {{"verdict", kVerdicts[i]}}));
+  }
+  return family;
+}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  ClientMetric candidates;
+  candidates.histogram = batch_candidates_.Collect();
+  ClientMetric build;
+  build.label = {{"version", version_}};
+  build.gauge.value = 1;
+  return {CollectStarted(),
+          CollectHandled(),
+          CollectSeconds(),
+          CollectVerdicts(),
+          {"foretoken_sweep_points_total",
+           "Points that sweeps computed.",
+           MetricType::Counter,
+           {Counter(sweep_points_, {})}},
+          {"foretoken_batch_candidates", "Candidates per BatchEstimate.", MetricType::Histogram, {candidates}},
+          {"foretoken_build_info", "1, labelled with the version that runs.", MetricType::Gauge, {build}}};
+}
+
+}  // namespace foretoken::ops

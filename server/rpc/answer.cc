@@ -1,0 +1,51 @@
+#include "server/rpc/answer.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/convert.h"
+
+namespace foretoken::rpc {
+namespace {
+
+// The server asks the store about once a second; this long without an answer is worth a word.
+constexpr absl::Duration kStaleCatalog = absl::Seconds(10);
+
+void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
+  const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
+  message.set_seconds(seconds);
+  message.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+}
+
+void AddWarning(const Warning& warning, v1::Estimate& message) {
+  v1::Warning* added = message.add_warnings();
+  added->set_code(static_cast<v1::WarningCode>(warning.code));
+  added->set_message(warning.message);
+  added->set_field(warning.field);
+}
+
+std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
+  const absl::Duration age = moment.now - moment.snapshot.loaded();
+  if (age <= kStaleCatalog) return std::nullopt;
+  return Warning{.code = WarningCode::kStaleCatalog,
+                 .message = absl::StrCat("the catalog store has not answered for ",
+                                         absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1))),
+                                         "; its last state is used"),
+                 .field = ""};
+}
+
+}  // namespace
+
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message) {
+  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
+  if (!scenario.ok()) return scenario.status();
+  absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario, detail);
+  if (!estimate.ok()) return reader.WithPrefix(estimate.status());
+  WriteEstimate(*estimate, message);
+  if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
+  if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);
+  if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);
+  return absl::OkStatus();
+}
+
+}  // namespace foretoken::rpc

@@ -1,0 +1,19 @@
+// From a reader's scenario to the API's estimate: the step that Estimate and each candidate of a batch share.
+#ifndef FORETOKEN_SERVER_RPC_ANSWER_H_
+#define FORETOKEN_SERVER_RPC_ANSWER_H_
+
+#include "absl/status/status.h"
+#include "estimator/estimator.h"
+#include "foretoken/v1/estimate.pb.h"
+#include "server/rpc/estimator_api.h"
+#include "server/rpc/scenario_reader.h"
+
+namespace foretoken::rpc {
+
+// Estimates what `reader` has read and fills `message`, with the load's age and what to warn about.
+// Errors: those of ScenarioReader::scenario and ComputeEstimate, with full paths.
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_ANSWER_H_

@@ -1,0 +1,85 @@
+// Get and List.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+#include "server/rpc/catalog_api.h"
+#include "server/rpc/page_token.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr int kDefaultPage = 100;
+constexpr int kMaxPage = 1000;
+
+absl::Status RequireId(const std::string& id, std::string_view field) {
+  if (!id.empty()) return absl::OkStatus();
+  return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
+}
+
+// Both collections page alike; `records` are sorted by id.
+template <typename Record, typename Request, typename Response>
+absl::Status ListPage(const std::vector<Record>& records, std::string_view collection, const Request& request,
+                      Response& response) {
+  if (request.page_size() < 0) {
+    return Refusal(Reason::kInvalidField, "page_size",
+                   absl::StrCat("page_size ", request.page_size(), "; allowed 0 or more"));
+  }
+  const absl::StatusOr<std::string> after = ReadPageToken(request.page_token(), collection, request.id_contains());
+  if (!after.ok()) return after.status();
+  const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
+  int matching = 0;
+  for (const Record& record : records) {
+    const std::string& id = record.entry.spec().id();
+    if (!absl::StrContains(id, request.id_contains())) continue;
+    ++matching;
+    if (id <= *after) continue;
+    if (response.entries_size() < page_size) {
+      *response.add_entries() = record.entry;
+    } else if (response.next_page_token().empty()) {
+      const std::string& last = response.entries(page_size - 1).spec().id();
+      response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
+    }
+  }
+  response.set_total_size(matching);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Get(const v1::GetHardwareRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetHardwareResponse& response) {
+  if (absl::Status status = RequireId(request.hardware_id(), "hardware_id"); !status.ok()) return status;
+  const auto record = snapshot.FindHardware(request.hardware_id(), "hardware_id");
+  if (!record.ok()) return record.status();
+  *response.mutable_entry() = (*record)->entry;
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return absl::OkStatus();
+}
+
+absl::Status Get(const v1::GetModelRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetModelResponse& response) {
+  if (absl::Status status = RequireId(request.model_id(), "model_id"); !status.ok()) return status;
+  const auto record = snapshot.FindModel(request.model_id(), "model_id");
+  if (!record.ok()) return record.status();
+  *response.mutable_entry() = (*record)->entry;
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return absl::OkStatus();
+}
+
+absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListHardwareResponse& response) {
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return ListPage(snapshot.hardware(), "hardware", request, response);
+}
+
+absl::Status List(const v1::ListModelsRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListModelsResponse& response) {
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return ListPage(snapshot.models(), "models", request, response);
+}
+
+}  // namespace foretoken::rpc

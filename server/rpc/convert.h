@@ -1,0 +1,37 @@
+// Between the API's messages and the core model's structs, one message at a time: every check that a message allows
+// on its own is made here, once, and noted in `fields`; past it every field is valid and every default resolved.
+// Absent and zero stay apart: a default is taken for an absent field only.
+// The model and hardware specs have their own place (server/catalog/parse.h); scenario_reader.h joins the parts.
+#ifndef FORETOKEN_SERVER_RPC_CONVERT_H_
+#define FORETOKEN_SERVER_RPC_CONVERT_H_
+
+#include "absl/time/time.h"
+#include "estimator/estimate.h"
+#include "estimator/scenario.h"
+#include "foretoken/v1/estimate.pb.h"
+#include "foretoken/v1/scenario.pb.h"
+#include "server/rpc/field_checker.h"
+
+namespace foretoken::rpc {
+
+// Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
+Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);
+
+Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields);
+
+LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
+
+// How old a live load is at `now`. Clocks of two machines differ: up to 5 s in the future counts as now, more is a
+// violation. REQUIRES: message.has_time_observed().
+absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, FieldChecker& fields);
+
+Slo ReadSlo(const v1::Slo& message, FieldChecker& fields);
+
+Method ReadMethod(v1::Method method, FieldChecker& fields);
+
+// Fills `message`, which is empty, with what is known; the rest stays absent.
+void WriteEstimate(const Estimate& estimate, v1::Estimate& message);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_CONVERT_H_

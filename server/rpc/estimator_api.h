@@ -1,0 +1,34 @@
+// What Estimate and BatchEstimate do, without a socket: request in, reply or refusal out.
+#ifndef FORETOKEN_SERVER_RPC_ESTIMATOR_API_H_
+#define FORETOKEN_SERVER_RPC_ESTIMATOR_API_H_
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "foretoken/v1/estimator_service.pb.h"
+#include "server/catalog/snapshot.h"
+
+namespace foretoken::rpc {
+
+inline constexpr int kMaxCandidates = 1000;
+inline constexpr int kMaxTokenLatencies = 100'000;
+
+// What a call is answered from.
+struct Moment {
+  const catalog::Snapshot& snapshot;
+  absl::Time now;
+};
+
+// Whether the caller gave up: asked between units of work.
+using Abandoned = absl::FunctionRef<bool()>;
+
+// Answers one scenario. Errors: as EstimatorService.Estimate; paths start with "scenario.".
+absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& moment, v1::EstimateResponse& response);
+
+// Answers every candidate, in order. Errors: as EstimatorService.BatchEstimate; CANCELLED where `abandoned`.
+absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Abandoned abandoned,
+                         v1::BatchEstimateResponse& response);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_ESTIMATOR_API_H_

@@ -1,0 +1,63 @@
+#include "server/rpc/field_checker.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace foretoken::rpc {
+namespace {
+
+absl::string_view View(std::string_view text) { return absl::string_view(text.data(), text.size()); }
+
+// The last part of a path: messages name the field, the path tells where it is.
+absl::string_view Name(std::string_view field) {
+  const size_t dot = field.rfind('.');
+  return View(dot == std::string_view::npos ? field : field.substr(dot + 1));
+}
+
+}  // namespace
+
+void FieldChecker::Add(std::string_view field, std::string_view description) {
+  violations_.push_back({absl::StrCat(View(parent_), View(field)), std::string(description)});
+}
+
+int FieldChecker::Int(std::string_view field, int value, int low, int high) {
+  if (value < low || value > high) {
+    Add(field, high == kMaxInt ? absl::StrCat(Name(field), " ", value, "; allowed ", low, " or more")
+                               : absl::StrCat(Name(field), " ", value, "; allowed ", low, " to ", high));
+  }
+  return value;
+}
+
+double FieldChecker::Count(std::string_view field, int64_t value) {
+  if (value < 0) Add(field, absl::StrCat(Name(field), " ", value, "; allowed 0 or more"));
+  return static_cast<double>(value);
+}
+
+double FieldChecker::Positive(std::string_view field, double value) {
+  if (!(value > 0) || std::isinf(value)) {
+    Add(field, absl::StrCat(Name(field), " ", value, "; allowed finite numbers above 0"));
+  }
+  return value;
+}
+
+double FieldChecker::NotNegative(std::string_view field, double value) {
+  if (!(value >= 0) || std::isinf(value)) {
+    Add(field, absl::StrCat(Name(field), " ", value, "; allowed finite numbers of at least 0"));
+  }
+  return value;
+}
+
+double FieldChecker::Share(std::string_view field, double value) {
+  if (!(value > 0 && value <= 1)) Add(field, absl::StrCat(Name(field), " ", value, "; allowed above 0 to 1"));
+  return value;
+}
+
+int FieldChecker::Enum(std::string_view field, int value, int last) {
+  if (value >= 0 && value <= last) return value;
+  Add(field, absl::StrCat(Name(field), " has unknown value ", value, "; allowed 0 to ", last));
+  return 0;
+}
+
+}  // namespace foretoken::rpc

@@ -1,0 +1,195 @@
+#include "server/rpc/scenario_reader.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/catalog/parse.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/field_checker.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr absl::Duration kOldLoad = absl::Seconds(10);
+
+// The part that a path inside a scenario belongs to: "deployment.tensor_parallel" to the deployment.
+Part PartOf(std::string_view path) {
+  if (path.starts_with("model")) return Part::kModel;
+  if (path.starts_with("hardware")) return Part::kHardware;
+  if (path.starts_with("deployment")) return Part::kDeployment;
+  if (path.starts_with("live_load")) return Part::kLiveLoad;
+  if (path.starts_with("slo")) return Part::kSlo;
+  return path.starts_with("method") ? Part::kMethod : Part::kWorkload;
+}
+
+// What is wrong with an inline spec, under its path in the scenario.
+std::vector<FieldViolation> ViolationsOf(const absl::Status& status, std::string_view prefix) {
+  std::vector<FieldViolation> violations = DetailOf(WithFieldPrefix(status, prefix)).violations;
+  if (violations.empty()) violations.push_back({std::string(prefix), std::string(status.message())});
+  return violations;
+}
+
+}  // namespace
+
+ScenarioReader::PartState& ScenarioReader::Start(Part part, std::string_view prefix) {
+  PartState& state = parts_[static_cast<size_t>(part)];
+  state.prefix = prefix;
+  state.violations.clear();
+  state.id_error = absl::OkStatus();
+  return state;
+}
+
+void ScenarioReader::ReadAll(const v1::Scenario& message, std::string_view prefix) {
+  for (int part = 0; part < kNumParts; ++part) ReadPart(static_cast<Part>(part), message, prefix);
+}
+
+void ScenarioReader::ReadPart(Part part, const v1::Scenario& message, std::string_view prefix) {
+  switch (part) {
+    case Part::kModel:
+      return ReadModel(message, prefix);
+    case Part::kHardware:
+      return ReadHardware(message, prefix);
+    case Part::kDeployment:
+      return ReadDeployment(message.deployment(), prefix);
+    case Part::kWorkload:
+      return ReadWorkload(message.workload(), prefix);
+    case Part::kLiveLoad:
+      return message.has_live_load() ? ReadLiveLoad(message.live_load(), prefix) : ClearLiveLoad(prefix);
+    case Part::kSlo:
+      return message.has_slo() ? ReadSlo(message.slo(), prefix) : ClearSlo(prefix);
+    case Part::kMethod:
+      return ReadMethod(message.method(), prefix);
+  }
+}
+
+void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view prefix) {
+  if (message.has_model_id()) return ReadModelId(message.model_id(), prefix);
+  if (message.has_model_spec()) return ReadModelSpec(message.model_spec(), prefix);
+  PartState& state = Start(Part::kModel, prefix);
+  state.violations.push_back({"model_id", "required: model_id or model_spec"});
+}
+
+void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view prefix) {
+  if (message.has_hardware_id()) return ReadHardwareId(message.hardware_id(), prefix);
+  if (message.has_hardware_spec()) return ReadHardwareSpec(message.hardware_spec(), prefix);
+  PartState& state = Start(Part::kHardware, prefix);
+  state.violations.push_back({"hardware_id", "required: hardware_id or hardware_spec"});
+}
+
+void ScenarioReader::ReadModelId(const std::string& id, std::string_view prefix) {
+  PartState& state = Start(Part::kModel, prefix);
+  const auto found = snapshot_.FindModel(id, "model_id");
+  state.id_error = found.status();
+  scenario_.model = found.ok() ? &(*found)->model : nullptr;
+  resolved_ = false;
+}
+
+void ScenarioReader::ReadModelSpec(const v1::ModelSpec& spec, std::string_view prefix) {
+  PartState& state = Start(Part::kModel, prefix);
+  auto parsed = catalog::ParseModel(spec);
+  if (parsed.ok()) {
+    inline_model_ = *std::move(parsed);
+  } else {
+    state.violations = ViolationsOf(parsed.status(), "model_spec.");
+  }
+  scenario_.model = &inline_model_;
+  resolved_ = false;
+}
+
+void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
+  PartState& state = Start(Part::kHardware, prefix);
+  const auto found = snapshot_.FindHardware(id, "hardware_id");
+  state.id_error = found.status();
+  scenario_.hardware = found.ok() ? &(*found)->hardware : nullptr;
+}
+
+void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
+  PartState& state = Start(Part::kHardware, prefix);
+  auto parsed = catalog::ParseHardware(spec);
+  if (parsed.ok()) {
+    inline_hardware_ = *std::move(parsed);
+  } else {
+    state.violations = ViolationsOf(parsed.status(), "hardware_spec.");
+  }
+  scenario_.hardware = &inline_hardware_;
+}
+
+void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_view prefix) {
+  FieldChecker fields("deployment.", Start(Part::kDeployment, prefix).violations);
+  deployment_ = rpc::ReadDeployment(message, fields);
+  resolved_ = false;
+}
+
+void ScenarioReader::ReadWorkload(const v1::Workload& message, std::string_view prefix) {
+  FieldChecker fields("workload.", Start(Part::kWorkload, prefix).violations);
+  scenario_.workload = rpc::ReadWorkload(message, fields);
+}
+
+void ScenarioReader::ReadLiveLoad(const v1::LiveLoad& message, std::string_view prefix) {
+  FieldChecker fields("live_load.", Start(Part::kLiveLoad, prefix).violations);
+  scenario_.live_load = rpc::ReadLiveLoad(message, fields);
+  live_load_age_.reset();
+  if (message.has_time_observed()) live_load_age_ = ReadLiveLoadAge(message, now_, fields);
+}
+
+void ScenarioReader::ClearLiveLoad(std::string_view prefix) {
+  Start(Part::kLiveLoad, prefix);
+  scenario_.live_load.reset();
+  live_load_age_.reset();
+}
+
+void ScenarioReader::ReadSlo(const v1::Slo& message, std::string_view prefix) {
+  FieldChecker fields("slo.", Start(Part::kSlo, prefix).violations);
+  scenario_.slo = rpc::ReadSlo(message, fields);
+}
+
+void ScenarioReader::ClearSlo(std::string_view prefix) {
+  Start(Part::kSlo, prefix);
+  scenario_.slo.reset();
+}
+
+void ScenarioReader::ReadMethod(v1::Method method, std::string_view prefix) {
+  FieldChecker fields("", Start(Part::kMethod, prefix).violations);
+  scenario_.method = rpc::ReadMethod(method, fields);
+}
+
+absl::Status ScenarioReader::Errors() const {
+  std::vector<FieldViolation> violations;
+  for (const PartState& part : parts_) {
+    for (const FieldViolation& violation : part.violations) {
+      violations.push_back({part.prefix + violation.field, violation.description});
+    }
+  }
+  if (!violations.empty()) return InvalidFields(violations);
+  for (const PartState& part : parts_) {
+    if (!part.id_error.ok()) return WithFieldPrefix(part.id_error, part.prefix);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const Scenario*> ScenarioReader::scenario() {
+  if (absl::Status errors = Errors(); !errors.ok()) return errors;
+  if (!resolved_) {
+    scenario_.deployment = deployment_;
+    ResolveDtypes(*scenario_.model, scenario_.deployment);
+    resolved_ = true;
+  }
+  return &scenario_;
+}
+
+absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {
+  const RefusalDetail detail = DetailOf(refusal);
+  if (detail.violations.empty()) return refusal;
+  return WithFieldPrefix(refusal, State(PartOf(detail.violations.front().field)).prefix);
+}
+
+std::optional<Warning> ScenarioReader::StaleLoadWarning() const {
+  if (!live_load_age_ || *live_load_age_ <= kOldLoad) return std::nullopt;
+  return Warning{.code = WarningCode::kStaleLoad,
+                 .message = absl::StrCat("the live load is ",
+                                         absl::FormatDuration(absl::Trunc(*live_load_age_, absl::Milliseconds(1))),
+                                         " old; it is used as it was, never extrapolated"),
+                 .field = State(Part::kLiveLoad).prefix + "live_load.time_observed"};
+}
+
+}  // namespace foretoken::rpc

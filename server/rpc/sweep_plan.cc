@@ -1,0 +1,193 @@
+#include "server/rpc/sweep_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+#include "server/rpc/field_checker.h"
+#include "server/rpc/scenario_reader.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr int kMaxErrorDetails = 1000;
+constexpr int kMinChunk = 1024;
+constexpr int kMaxChunk = 4096;
+
+void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+  plan.metrics = {v1::METRIC_TTFT_SECONDS, v1::METRIC_TPOT_SECONDS, v1::METRIC_E2E_SECONDS,
+                  v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_DEVICE};
+  if (request.metrics().empty()) return;
+  plan.metrics.clear();
+  for (int i = 0; i < request.metrics_size(); ++i) {
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    const auto metric = static_cast<v1::Metric>(request.metrics(i));
+    if (!v1::Metric_IsValid(metric) || metric == v1::METRIC_UNSPECIFIED) {
+      fields.Add(path, absl::StrCat("metric ", static_cast<int>(metric), "; allowed 1 to ", v1::Metric_MAX));
+    } else if (std::find(plan.metrics.begin(), plan.metrics.end(), metric) != plan.metrics.end()) {
+      fields.Add(path, absl::StrCat(v1::Metric_Name(metric), " is listed twice"));
+    } else {
+      plan.metrics.push_back(metric);
+    }
+  }
+}
+
+void ReadOptions(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+  if (!request.has_base()) fields.Required("base");
+  ReadMetrics(request, fields, plan);
+  const int frontier = fields.Enum("frontier_metric", request.frontier_metric(), v1::FrontierMetric_MAX);
+  if (frontier != 0) plan.frontier_metric = static_cast<v1::FrontierMetric>(frontier);
+  if (request.has_max_error_details()) {
+    plan.max_error_details = fields.Int("max_error_details", request.max_error_details(), 0, kMaxErrorDetails);
+  }
+  if (request.has_chunk_points()) {
+    plan.chunk_points = fields.Int("chunk_points", request.chunk_points(), kMinChunk, kMaxChunk);
+  }
+}
+
+// A limit that is passed outranks bad fields: it has a reason of its own.
+absl::Status ReadAxes(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+  if (request.axes().empty()) fields.Add("axes", "no axes; allowed 1 or more");
+  for (int i = 0; i < request.axes_size(); ++i) {
+    absl::StatusOr<Axis> axis = Axis::Resolve(request.axes(i), absl::StrCat("axes[", i, "]"));
+    if (!axis.ok()) {
+      const RefusalDetail detail = DetailOf(axis.status());
+      if (detail.reason == Reason::kLimitExceeded) return axis.status();
+      for (const FieldViolation& violation : detail.violations) fields.Add(violation.field, violation.description);
+      continue;
+    }
+    for (const Axis& other : plan.axes) {
+      if (other.field().text() != axis->field().text()) continue;
+      fields.Add(absl::StrCat("axes[", i, "].field"), absl::StrCat(axis->field().text(), " has an axis already"));
+    }
+    plan.axes.push_back(*std::move(axis));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CountPoints(int64_t max_points, SweepPlan& plan) {
+  double points = 1;  // a double cannot overflow here
+  for (const Axis& axis : plan.axes) points *= axis.size();
+  if (points > static_cast<double>(max_points)) {
+    return Refusal(
+        Reason::kLimitExceeded, "axes",
+        absl::StrCat(absl::AlphaNum(points < 1e18 ? absl::StrCat(static_cast<int64_t>(points)) : absl::StrCat(points)),
+                     " points; allowed 1 to ", max_points));
+  }
+  plan.total_points = static_cast<int64_t>(points);
+  return absl::OkStatus();
+}
+
+bool Varies(const SweepPlan& plan, std::string_view prefix) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(),
+                     [prefix](const Axis& axis) { return axis.field().text().starts_with(prefix); });
+}
+
+// Lets axes inside a spec vary the figures of the entry that the base names.
+absl::Status InlineSpecs(SweepPlan& plan) {
+  for (const std::string_view kind : {"hardware", "model"}) {
+    const std::string name(kind);
+    if (Varies(plan, name + "_spec.") && Varies(plan, name + "_id")) {
+      return Refusal(Reason::kInvalidField, "axes",
+                     absl::StrCat("axes over ", name, "_id and inside ", name, "_spec; allowed one or the other"));
+    }
+  }
+  if (Varies(plan, "hardware_spec.") && plan.base.has_hardware_id()) {
+    const auto found = plan.snapshot->FindHardware(plan.base.hardware_id(), "base.hardware_id");
+    if (!found.ok()) return found.status();
+    *plan.base.mutable_hardware_spec() = (*found)->entry.spec();
+  }
+  if (Varies(plan, "model_spec.") && plan.base.has_model_id()) {
+    const auto found = plan.snapshot->FindModel(plan.base.model_id(), "base.model_id");
+    if (!found.ok()) return found.status();
+    *plan.base.mutable_model_spec() = (*found)->entry.spec();
+  }
+  return absl::OkStatus();
+}
+
+// Notes every value of an axis that its field cannot take, whatever the other axes say.
+void CheckValues(const Axis& axis, v1::Scenario scenario, ScenarioReader& reader, FieldChecker& fields) {
+  for (int i = 0; i < axis.size(); ++i) {
+    axis.Apply(i, scenario);
+    reader.ReadPart(axis.field().part(), scenario, "base.");
+    for (const FieldViolation& violation : reader.violations(axis.field().part())) {
+      if (violation.field != axis.field().text()) continue;
+      fields.Add(axis.ValuePath(i), violation.description);
+      if (axis.ValuePath(0) == axis.ValuePath(i)) return;  // a range is named once
+    }
+  }
+}
+
+// Whether a violation is about a field that an axis sets: then it is a matter of points, not of the sweep.
+bool IsVaried(const SweepPlan& plan, std::string_view field) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(),
+                     [field](const Axis& axis) { return axis.field().text() == field; });
+}
+
+// The axis values must be checked alone where a rule joins two varied fields (cached_prefix_tokens < prompt_tokens),
+// so rules that join are left to the points: only values that no neighbour can save are refused.
+bool JoinsVaried(const SweepPlan& plan, const Axis& axis) {
+  const std::string& field = axis.field().text();
+  return (field == "workload.cached_prefix_tokens") ||
+         (field == "deployment.expert_parallel" &&
+          (Varies(plan, "deployment.tensor_parallel") || Varies(plan, "deployment.data_parallel")));
+}
+
+absl::Status CheckBase(const SweepPlan& plan) {
+  std::vector<FieldViolation> violations;
+  FieldChecker fields("", violations);
+  ScenarioReader reader(*plan.snapshot, plan.now);
+  v1::Scenario first = plan.base;
+  for (const Axis& axis : plan.axes) axis.Apply(0, first);
+  reader.ReadAll(first, "base.");
+  for (int part = 0; part < kNumParts; ++part) {
+    for (const FieldViolation& violation : reader.violations(static_cast<Part>(part))) {
+      if (!IsVaried(plan, violation.field)) fields.Add("base." + violation.field, violation.description);
+    }
+  }
+  if (violations.empty()) {
+    for (const Axis& axis : plan.axes) {
+      if (axis.field().kind() != FieldKind::kText && !JoinsVaried(plan, axis)) CheckValues(axis, first, reader, fields);
+    }
+  }
+  if (!violations.empty()) return InvalidFields(violations);
+  if (!Varies(plan, "model_id") && !reader.id_error(Part::kModel).ok()) {
+    return WithFieldPrefix(reader.id_error(Part::kModel), "base.");
+  }
+  if (!Varies(plan, "hardware_id") && !reader.id_error(Part::kHardware).ok()) {
+    return WithFieldPrefix(reader.id_error(Part::kHardware), "base.");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::SweepHeader SweepPlan::Header() const {
+  v1::SweepHeader header;
+  for (const Axis& axis : axes) *header.add_axes() = axis.ToProto();
+  header.set_total_points(total_points);
+  for (const v1::Metric metric : metrics) header.add_metrics(metric);
+  *header.mutable_catalog_revision() = snapshot->revision();
+  return header;
+}
+
+absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
+                                    absl::Time now, int64_t max_points) {
+  SweepPlan plan;
+  plan.snapshot = std::move(snapshot);
+  plan.now = now;
+  plan.base = request.base();
+  std::vector<FieldViolation> violations;
+  FieldChecker fields("", violations);
+  ReadOptions(request, fields, plan);
+  if (absl::Status status = ReadAxes(request, fields, plan); !status.ok()) return status;
+  if (!violations.empty()) return InvalidFields(violations);
+  if (absl::Status status = CountPoints(max_points, plan); !status.ok()) return status;
+  if (absl::Status status = InlineSpecs(plan); !status.ok()) return status;
+  if (absl::Status status = CheckBase(plan); !status.ok()) return status;
+  return plan;
+}
+
+}  // namespace foretoken::rpc
