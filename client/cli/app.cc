@@ -53,12 +53,10 @@ void AddGlobals(CLI::App& app, Globals& globals) {
       ->type_name("TIME");
   app.add_option("--output", globals.output, "text, json or csv")
       ->type_name("FORMAT")
-      ->transform(CLI::Transformer(outputs))
-      ->check(CLI::IsMember(outputs));
+      ->transform(CLI::CheckedTransformer(outputs).description(""));
   app.add_option("--color", globals.color, "auto, never or always")
       ->type_name("WHEN")
-      ->transform(CLI::Transformer(colors))
-      ->check(CLI::IsMember(colors));
+      ->transform(CLI::CheckedTransformer(colors).description(""));
 }
 
 void AddCommands(CLI::App& app, Action& chosen) {
@@ -101,6 +99,15 @@ int Fail(const absl::Status& status, const Terminal& terminal, std::ostream& err
   return code;
 }
 
+// What is wrong with the arguments, in one line.
+std::string UsageError(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<std::string> rest = app->remaining();
+  const bool no_command = app->get_parent() == nullptr && app->get_subcommands().empty() && !rest.empty();
+  std::string what = error.what();
+  if (no_command) what = absl::StrCat("unknown command \"", rest.front(), "\"");
+  return absl::StrCat("foretoken: ", what, "; foretoken --help tells what is allowed\n");
+}
+
 int RunChosen(const Globals& globals, const Action& action, std::istream& in, std::ostream& out, std::ostream& err,
               const GetEnv& getenv) {
   const bool err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO);
@@ -111,7 +118,10 @@ int RunChosen(const Globals& globals, const Action& action, std::istream& in, st
   const client::Client client(client::Dial(ServerOf(globals, getenv)), *options);
   const absl::StatusOr<ExitCode> code =
       action({.client = client, .output = globals.output, .terminal = terminal, .in = in, .out = out, .err = err});
-  return code.ok() ? *code : Fail(code.status(), terminal, err);
+  if (code.ok()) return *code;
+  const int failed = Fail(code.status(), terminal, err);
+  if (failed == kUnavailable) err << "  server " << ServerOf(globals, getenv) << "\n";
+  return failed;
 }
 
 }  // namespace
@@ -120,6 +130,7 @@ int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, st
                  const GetEnv& getenv) {
   CLI::App app("Tells how long an LLM request takes on given hardware, before it is run", "foretoken");
   app.footer(kFooter);
+  app.failure_message(UsageError);
   Globals globals;
   Action chosen;
   AddGlobals(app, globals);

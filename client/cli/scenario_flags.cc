@@ -28,7 +28,7 @@ const std::vector<Group>& Groups() {
       {"Question",
        {{"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
         {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
-        {"--method", "method", "How to compute; default: the best available"}}},
+        {"--method", "method", "How to compute, else the best available"}}},
       {"Workload",
        {{"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
         {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
@@ -58,9 +58,9 @@ const std::vector<Group>& Groups() {
         {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
         {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
         {"--dp", "deployment.data_parallel", "Data parallel degree"},
-        {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights; default: the model's own"},
-        {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in"},
-        {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache"},
+        {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
+        {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
+        {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},
         {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
         {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
         {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
@@ -111,7 +111,9 @@ std::string Kind(const FieldDescriptor& field) {
 }
 
 std::string Help(const Flag& flag, const FieldDescriptor& field) {
-  if (field.enum_type() == nullptr) return flag.help;
+  // The number formats are many, and told once.
+  const bool told = field.name() == "activation_dtype" || field.name() == "kv_cache_dtype";
+  if (field.enum_type() == nullptr || told) return flag.help;
   return absl::StrCat(flag.help, ": ", EnumChoices(*field.enum_type()));
 }
 

@@ -1,0 +1,148 @@
+// estimate, explain, compare, health and the command line as such.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cli/exit_code.h"
+#include "tests/client/run_cli.h"
+
+namespace foretoken::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class CommandTest : public testing::Test {
+ protected:
+  CliResult Run(const std::vector<std::string>& arguments, const std::string& in = "") {
+    return RunCli(server_, arguments, in);
+  }
+  client::FakeServer server_;
+};
+
+TEST_F(CommandTest, ExitCodes) {
+  struct Case {
+    const char* name;
+    std::vector<std::string> arguments;
+    int want;
+  };
+  const Case cases[] = {
+      {"an answer", {"estimate", "small", "gpu-a", "--output-tokens", "11"}, kOk},
+      {"help", {"--help"}, kOk},
+      {"help of a command", {"estimate", "--help"}, kOk},
+      {"objective met", {"estimate", "small", "gpu-a", "--slo-ttft", "20ms"}, kOk},
+      {"objective missed", {"estimate", "small", "gpu-a", "--slo-ttft", "5ms"}, kNo},
+      {"no command", {}, kUsage},
+      {"unknown command", {"estimat"}, kUsage},
+      {"unknown flag", {"estimate", "small", "gpu-a", "--no-such-flag"}, kUsage},
+      {"flag without meaning", {"estimate", "small", "gpu-a", "--batch", "x"}, kUsage},
+      {"refused by the server", {"estimate", "small", "gpu-a", "--batch", "-1"}, kUsage},
+      {"wrong output", {"estimate", "small", "gpu-a", "--output", "xml"}, kUsage},
+      {"wrong timeout", {"estimate", "small", "gpu-a", "--timeout", "soon"}, kUsage},
+      {"unknown id", {"estimate", "small", "gpu-c"}, kNotFound},
+      {"does not fit", {"estimate", "large", "gpu-a"}, kFailedPrecondition},
+      {"one of two fits", {"compare", "small", "gpu-a", "gpu-c"}, kOk},
+      {"none of two fits", {"compare", "large", "gpu-a", "gpu-b"}, kNo},
+      {"nothing listed", {"list", "models", "no-such-text"}, kNo},
+      {"no such shell", {"completion", "tcsh"}, kUsage},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Run(c.arguments).code, c.want) << c.name << ": " << Run(c.arguments).err;
+}
+
+TEST_F(CommandTest, EstimateForPeople) {
+  const CliResult result = Run({"estimate", "small", "gpu-a", "-b", "2", "-p", "1024", "-o", "11", "--tp", "4"});
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out,
+            "small on gpu-a, tp 4\n"
+            "batch 2, 1,024 prompt tokens, 11 output tokens\n"
+            "\n"
+            "  TTFT  20.0 ms  18.0 ms to 24.0 ms (80.0%)  time to first token\n"
+            "  TPOT  2.00 ms  1.80 ms to 2.40 ms (80.0%)  time per output token\n"
+            "  E2E   40.0 ms  36.0 ms to 48.0 ms (80.0%)  end to end\n"
+            "\n"
+            "Prefill  20.0 ms, bound by compute\n"
+            "  compute  15.0 ms  75.0%  ##############################\n"
+            "  memory   5.00 ms  25.0%                                ##########\n"
+            "\n"
+            "Decode, 10 steps  20.0 ms, bound by memory\n"
+            "  memory  20.0 ms  100%  ########################################\n"
+            "\n"
+            "operator_model, DATASHEET, catalog 0123456789ab revision 7\n");
+}
+
+TEST_F(CommandTest, FlagsReachTheScenario) {
+  ASSERT_EQ(Run({"estimate", "--model", "small", "--hardware", "gpu-a", "--weight-dtype", "fp8", "--engine",
+                 "vllm@0.12.0", "--running", "3", "--unfused", "--method", "kpi", "--batch", "8", "--batch", "4"})
+                .code,
+            kOk);
+  EXPECT_EQ(
+      server_.estimator.last.scenario().ShortDebugString(),
+      "model_id: \"small\" hardware_id: \"gpu-a\" deployment { weight_dtype: DTYPE_FP8 engine: \"vllm@0.12.0\" "
+      "unfused_elementwise: true } workload { batch_size: 4 } live_load { running_sequences: 3 } method: METHOD_KPI");
+}
+
+TEST_F(CommandTest, AScenarioFromAFileAndFlagsThatWin) {
+  ASSERT_EQ(Run({"estimate", "--scenario", "-", "--hardware", "gpu-a"},
+                R"({"model_id": "small", "hardware_id": "gpu-b", "workload": {"batch_size": 3}})")
+                .code,
+            kOk);
+  EXPECT_EQ(server_.estimator.last.scenario().ShortDebugString(),
+            "model_id: \"small\" hardware_id: \"gpu-a\" workload { batch_size: 3 }");
+}
+
+TEST_F(CommandTest, EstimateForPrograms) {
+  EXPECT_THAT(Run({"estimate", "small", "gpu-a", "--output", "json"}).out,
+              AllOf(HasSubstr("\"bundle_digest\": \"0123456789abcdef\""), HasSubstr("\"seconds\": 0.01")));
+  const std::string csv = Run({"estimate", "small", "gpu-a", "-o", "2", "--output", "csv"}).out;
+  EXPECT_THAT(csv, AllOf(HasSubstr("model,hardware,ttft_seconds,"), HasSubstr("small,gpu-a,0.01,")));
+  // Memory and MBU are not told: empty, never 0.
+  EXPECT_THAT(csv, HasSubstr(",,,,,,,,1,1,,,operator_model,DATASHEET\n"));
+}
+
+TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
+  EXPECT_EQ(Run({"estimate", "small", "gpu-c"}).err,
+            "foretoken: hardware \"gpu-c\" is not in the catalog; closest: gpu-a, gpu-b (NOT_FOUND, UNKNOWN_ID)\n"
+            "  field scenario.hardware_id\n");
+  EXPECT_EQ(Run({"estimate", "small", "gpu-c"}).out, "");
+  EXPECT_EQ(Run({"estimat"}).err, "foretoken: unknown command \"estimat\"; foretoken --help tells what is allowed\n");
+}
+
+TEST_F(CommandTest, ExplainShowsFormulaInputsAndSums) {
+  const CliResult result = Run({"explain", "small", "gpu-a", "-o", "11"});
+  EXPECT_EQ(result.code, kOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("  sum                         9.00 ms  90.0%"),
+                                HasSubstr("beside the operators        1.00 ms  10.0%"),
+                                HasSubstr("qkv_proj: (W + M*(K + N)*a) / (BW*e_w) = 4.00 ms"),
+                                HasSubstr("BW = 3.35e+12, M = 16"), HasSubstr("Mean decode step")));
+}
+
+TEST_F(CommandTest, CompareRanksAndTellsRefusals) {
+  const CliResult result = Run({"compare", "small", "gpu-b", "gpu-c", "gpu-a", "-o", "11", "-b", "2"});
+  EXPECT_EQ(result.code, kOk) << result.err;
+  EXPECT_LT(result.out.find("1  gpu-a"), result.out.find("2  gpu-b"));
+  EXPECT_THAT(result.out, HasSubstr("gpu-c: hardware \"gpu-c\" is not in the catalog"));
+  EXPECT_THAT(Run({"compare", "small", "gpu-b", "gpu-a", "--output", "csv"}).out, HasSubstr("\n1,gpu-a,0.01,"));
+}
+
+TEST_F(CommandTest, Health) {
+  EXPECT_EQ(Run({"health"}).out, "SERVING\n");
+  server_.SetServing(false);
+  const CliResult result = Run({"health"});
+  EXPECT_EQ(result.out, "NOT_SERVING\n");
+  EXPECT_EQ(result.code, kNo);
+}
+
+TEST_F(CommandTest, NoServerIsTold) {
+  const CliResult result = Run({"--server", "unix:/nonexistent/foretoken.sock", "health"});
+  EXPECT_EQ(result.code, kUnavailable);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("server unix:/nonexistent/foretoken.sock")));
+}
+
+TEST_F(CommandTest, Completion) {
+  EXPECT_THAT(Run({"completion", "bash"}).out, AllOf(HasSubstr("estimate explain compare"), Not(HasSubstr("@"))));
+  EXPECT_THAT(Run({"completion", "zsh"}).out, HasSubstr("bashcompinit"));
+  EXPECT_THAT(Run({"completion", "fish"}).out, HasSubstr("complete -c foretoken"));
+}
+
+}  // namespace
+}  // namespace foretoken::cli

@@ -1,0 +1,1 @@
+// Only collects the tests of its neighbours into one binary.

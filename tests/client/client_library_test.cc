@@ -1,0 +1,184 @@
+// The library against the fake server, over an in-process channel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "client/client.h"
+#include "client/status_details.h"
+#include "tests/client/fake_server.h"
+
+namespace foretoken::client {
+namespace {
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientOptions Options() {
+    ClientOptions options;
+    options.sleep = [this](absl::Duration wait) { waits_.push_back(wait); };
+    return options;
+  }
+
+  v1::EstimateRequest Request(const std::string& model, const std::string& hardware) {
+    v1::EstimateRequest request;
+    request.mutable_scenario()->set_model_id(model);
+    request.mutable_scenario()->set_hardware_id(hardware);
+    request.mutable_scenario()->mutable_workload()->set_batch_size(2);
+    request.mutable_scenario()->mutable_workload()->set_output_tokens(11);
+    return request;
+  }
+
+  v1::SweepRequest Grid() {
+    v1::SweepRequest request;
+    v1::SweepAxis& axis = *request.add_axes();
+    axis.set_field("workload.batch_size");
+    for (const double batch : {1, 2, 4}) axis.mutable_numbers()->add_values(batch);
+    return request;
+  }
+
+  FakeServer server_;
+  std::vector<absl::Duration> waits_;
+  Client client_{server_.InProcess(), Options()};
+};
+
+TEST_F(ClientTest, EstimateAnswers) {
+  const auto response = client_.Estimate(Request("small", "gpu-a"));
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_DOUBLE_EQ(response->estimate().ttft().seconds(), 0.02);  // 10 ms * 2 sequences
+  EXPECT_DOUBLE_EQ(response->estimate().e2e().seconds(), 0.02 + 10 * 0.002);
+  EXPECT_EQ(response->catalog_revision().store_revision(), 7);
+}
+
+TEST_F(ClientTest, RefusalKeepsItsDetails) {
+  const absl::Status status = client_.Estimate(Request("small", "gpu-c")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.reason, "UNKNOWN_ID");
+  ASSERT_EQ(details.fields.size(), 1u);
+  EXPECT_EQ(details.fields[0].path, "scenario.hardware_id");
+}
+
+TEST_F(ClientTest, ReadsAreRetriedWhileUnavailable) {
+  server_.estimator.failures = 2;
+  EXPECT_TRUE(client_.Estimate(Request("small", "gpu-a")).ok());
+  EXPECT_EQ(server_.estimator.calls, 3);
+  EXPECT_EQ(waits_.size(), 2u);
+}
+
+TEST_F(ClientTest, RetriesAreBounded) {
+  server_.estimator.failures = 100;
+  EXPECT_EQ(client_.Estimate(Request("small", "gpu-a")).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(server_.estimator.calls, RetryPolicy().max_attempts);
+}
+
+TEST_F(ClientTest, OtherErrorsAreNotRetried) {
+  EXPECT_EQ(client_.Estimate(Request("large", "gpu-a")).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(server_.estimator.calls, 1);
+}
+
+TEST_F(ClientTest, WritesAreRetriedOnlyWithARequestId) {
+  struct Case {
+    const char* name;
+    const char* request_id;
+    int want_calls;
+    absl::StatusCode want;
+  };
+  for (const Case& c :
+       {Case{"without", "", 1, absl::StatusCode::kUnavailable}, Case{"with", "r1", 2, absl::StatusCode::kOk}}) {
+    SCOPED_TRACE(c.name);
+    server_.catalog.calls = 0;
+    server_.catalog.failures = 1;
+    v1::RegisterHardwareRequest request;
+    request.set_request_id(c.request_id);
+    EXPECT_EQ(client_.RegisterHardware(request).status().code(), c.want);
+    EXPECT_EQ(server_.catalog.calls, c.want_calls);
+    server_.catalog.failures = 0;
+  }
+}
+
+TEST_F(ClientTest, SweepInColumns) {
+  const auto sweep = client_.Sweep(Grid());
+  const auto header = sweep->ReadHeader();
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->total_points(), 3);
+  std::vector<int64_t> firsts;
+  for (auto chunk = sweep->ReadChunk(); chunk.ok() && chunk->has_value(); chunk = sweep->ReadChunk()) {
+    firsts.push_back((*chunk)->first_point());
+  }
+  EXPECT_THAT(firsts, testing::ElementsAre(0, 1));
+  EXPECT_EQ(sweep->summary().ok_points(), 2);
+}
+
+TEST_F(ClientTest, SweepInRows) {
+  const auto sweep = client_.Sweep(Grid());
+  std::vector<std::string> rows;
+  const absl::Status status = ForEachRow(*sweep, [&rows](const SweepRow& row) {
+    rows.push_back(std::to_string(std::get<double>(row.coordinates[0])).substr(0, 1) + ":" +
+                   std::to_string(row.status));
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(rows, testing::ElementsAre("1:0", "2:0", "4:9"));
+}
+
+TEST_F(ClientTest, SweepIsRetriedBeforeItsHeader) {
+  server_.estimator.failures = 1;
+  const auto sweep = client_.Sweep(Grid());
+  EXPECT_TRUE(sweep->ReadHeader().ok());
+  EXPECT_EQ(server_.estimator.calls, 2);
+}
+
+TEST_F(ClientTest, CancelStopsASweepThatIsBeingRead) {
+  server_.estimator.endless = true;
+  const auto sweep = client_.Sweep(Grid());
+  ASSERT_TRUE(sweep->ReadHeader().ok());
+  ASSERT_TRUE(sweep->ReadChunk().ok());
+  std::thread other([&sweep] { sweep->Cancel(); });
+  absl::Status status;
+  while (status.ok()) status = sweep->ReadChunk().status();
+  other.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ClientTest, AStreamThatIsDroppedIsCancelled) {
+  server_.estimator.endless = true;
+  auto sweep = client_.Sweep(Grid());
+  ASSERT_TRUE(sweep->ReadHeader().ok());
+  sweep.reset();
+  // The next call is answered, so the endless one has ended or runs beside it; its end is seen by the server's
+  // shutdown.
+  EXPECT_TRUE(client_.Estimate(Request("small", "gpu-a")).ok());
+}
+
+TEST_F(ClientTest, AReaderMayStopASweep) {
+  const absl::Status status = ForEachRow(*client_.Sweep(Grid()), [](const SweepRow&) { return false; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ClientTest, Health) {
+  EXPECT_EQ(client_.Health().value(), "SERVING");
+  server_.SetServing(false);
+  EXPECT_EQ(client_.Health().value(), "NOT_SERVING");
+}
+
+TEST(DialTest, NoServerIsUnavailableAfterBoundedRetries) {
+  ClientOptions options;
+  int waits = 0;
+  options.sleep = [&waits](absl::Duration) { ++waits; };
+  const Client client(Dial("unix:/nonexistent/foretoken.sock"), options);
+  EXPECT_EQ(client.Health().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(waits, RetryPolicy().max_attempts - 1);
+}
+
+TEST(DialTest, TheTimeoutBoundsTheCallWithItsRetries) {
+  ClientOptions options;
+  options.timeout = absl::Milliseconds(20);
+  options.retry.initial_backoff = absl::Seconds(10);
+  options.retry.max_backoff = absl::Seconds(10);
+  options.sleep = [](absl::Duration) { ADD_FAILURE() << "waited past the deadline"; };
+  const Client client(Dial("unix:/nonexistent/foretoken.sock"), options);
+  EXPECT_FALSE(client.Health().ok());
+}
+
+}  // namespace
+}  // namespace foretoken::client

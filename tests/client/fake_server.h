@@ -1,0 +1,83 @@
+// A server that behaves as the API says, on made-up numbers: TTFT is 10 ms a sequence, TPOT 1 ms a sequence.
+//
+// It knows the models "small" and "large" and the hardware "gpu-a" and "gpu-b"; "large" fits nowhere. It can be told to
+// fail the next calls, and counts them.
+#ifndef FORETOKEN_TESTS_CLIENT_FAKE_SERVER_H_
+#define FORETOKEN_TESTS_CLIENT_FAKE_SERVER_H_
+
+#include <grpcpp/server.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "foretoken/v1/catalog_service.grpc.pb.h"
+#include "foretoken/v1/estimator_service.grpc.pb.h"
+
+namespace foretoken::client {
+
+class FakeEstimator : public v1::EstimatorService::Service {
+ public:
+  grpc::Status Estimate(grpc::ServerContext* context, const v1::EstimateRequest* request,
+                        v1::EstimateResponse* response) override;
+  grpc::Status BatchEstimate(grpc::ServerContext* context, const v1::BatchEstimateRequest* request,
+                             v1::BatchEstimateResponse* response) override;
+  grpc::Status Sweep(grpc::ServerContext* context, const v1::SweepRequest* request,
+                     grpc::ServerWriter<v1::SweepResponse>* writer) override;
+
+  std::atomic<int> calls = 0;
+  std::atomic<int> failures = 0;        // of the next calls, so many answer UNAVAILABLE
+  std::atomic<bool> cancelled = false;  // a sweep was cancelled
+  std::atomic<bool> endless = false;    // a sweep goes on until it is cancelled
+  v1::EstimateRequest last;             // of the last Estimate
+};
+
+class FakeCatalog : public v1::CatalogService::Service {
+ public:
+  grpc::Status RegisterHardware(grpc::ServerContext* context, const v1::RegisterHardwareRequest* request,
+                                v1::RegisterHardwareResponse* response) override;
+  grpc::Status RegisterModel(grpc::ServerContext* context, const v1::RegisterModelRequest* request,
+                             v1::RegisterModelResponse* response) override;
+  grpc::Status GetHardware(grpc::ServerContext* context, const v1::GetHardwareRequest* request,
+                           v1::GetHardwareResponse* response) override;
+  grpc::Status ListHardware(grpc::ServerContext* context, const v1::ListHardwareRequest* request,
+                            v1::ListHardwareResponse* response) override;
+  grpc::Status ListModels(grpc::ServerContext* context, const v1::ListModelsRequest* request,
+                          v1::ListModelsResponse* response) override;
+  grpc::Status DeleteHardware(grpc::ServerContext* context, const v1::DeleteHardwareRequest* request,
+                              v1::DeleteHardwareResponse* response) override;
+
+  std::atomic<int> calls = 0;
+  std::atomic<int> failures = 0;
+  v1::RegisterHardwareRequest last_hardware;
+  v1::RegisterModelRequest last_model;
+};
+
+// Both services, and the standard health service, on a free port of the loopback.
+class FakeServer {
+ public:
+  FakeServer();
+  ~FakeServer();
+
+  const std::string& address() const { return address_; }
+  std::shared_ptr<grpc::Channel> InProcess();
+  void SetServing(bool serving);
+
+  FakeEstimator estimator;
+  FakeCatalog catalog;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+// A status as the server sends one: code, message, ErrorInfo and, with a field, BadRequest.
+grpc::Status Refuse(grpc::StatusCode code, const std::string& reason, const std::string& message,
+                    const std::string& field = "");
+
+}  // namespace foretoken::client
+
+#endif  // FORETOKEN_TESTS_CLIENT_FAKE_SERVER_H_

@@ -1,0 +1,50 @@
+#include "client/retry.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/time/clock.h"
+
+namespace foretoken::client {
+namespace {
+
+TEST(BackoffTest, DoublesUpToItsBoundAndJitters) {
+  struct Case {
+    const char* name;
+    int attempt;
+    double random;
+    int want_ms;
+  };
+  const Case cases[] = {
+      {"first, least", 1, 0, 25},       // 50 * 0.5
+      {"second, middle", 2, 0.5, 75},   // 100 * 0.75
+      {"fifth, least", 5, 0, 400},      // 800 * 0.5
+      {"sixth is bounded", 6, 0, 500},  // min(1600, 1000) * 0.5
+      {"far out is bounded", 60, 0.5, 750},
+  };
+  for (const Case& c : cases)
+    EXPECT_EQ(Backoff(RetryPolicy(), c.attempt, c.random), absl::Milliseconds(c.want_ms)) << c.name;
+}
+
+int Attempts(RetryLoop loop, const absl::Status& answer) {
+  int attempts = 0;
+  loop.sleep = [](absl::Duration) {};
+  CallWithRetry(loop, [&] {
+    ++attempts;
+    return answer;
+  }).IgnoreError();
+  return attempts;
+}
+
+TEST(CallWithRetryTest, OnlyUnavailableOnlyRepeatableOnlyInTime) {
+  const absl::Time far = absl::InfiniteFuture();
+  EXPECT_EQ(Attempts({.policy = {}, .repeatable = true, .deadline = far, .sleep = {}}, absl::UnavailableError("")), 4);
+  EXPECT_EQ(Attempts({.policy = {}, .repeatable = false, .deadline = far, .sleep = {}}, absl::UnavailableError("")), 1);
+  EXPECT_EQ(Attempts({.policy = {}, .repeatable = true, .deadline = far, .sleep = {}}, absl::InternalError("")), 1);
+  EXPECT_EQ(
+      Attempts({.policy = {}, .repeatable = true, .deadline = absl::Now(), .sleep = {}}, absl::UnavailableError("")),
+      1);
+  EXPECT_EQ(Attempts({.policy = {}, .repeatable = true, .deadline = far, .sleep = {}}, absl::OkStatus()), 1);
+}
+
+}  // namespace
+}  // namespace foretoken::client
