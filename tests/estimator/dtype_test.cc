@@ -1,0 +1,70 @@
+#include "estimator/dtype.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/estimator/fixtures.h"
+
+namespace foretoken {
+namespace {
+
+TEST(DtypeTest, NamesRoundTrip) {
+  for (int i = 0; i <= static_cast<int>(Dtype::kQ4_K_M); ++i) {
+    const auto dtype = static_cast<Dtype>(i);
+    EXPECT_EQ(ParseDtype(DtypeName(dtype)), dtype) << DtypeName(dtype);
+  }
+  EXPECT_EQ(DtypeName(Dtype::kFp8Block), "fp8_block");
+  EXPECT_EQ(DtypeName(Dtype::kQ4_K_M), "q4_k_m");
+  EXPECT_FALSE(ParseDtype("int3").has_value());
+}
+
+TEST(DtypeTest, BytesCountBlockScales) {
+  EXPECT_EQ(BytesPerElement(Dtype::kFp32), Bytes(4));
+  EXPECT_EQ(BytesPerElement(Dtype::kInt4), Bytes(0.5));
+  EXPECT_EQ(BytesPerElement(Dtype::kNvfp4), Bytes(4.5 / 8));
+  EXPECT_EQ(BytesPerElement(Dtype::kMxfp4), Bytes(4.25 / 8));
+  EXPECT_EQ(BytesPerElement(Dtype::kQ8_0), Bytes(8.5 / 8));
+  EXPECT_EQ(BytesPerElement(Dtype::kQ4_0), Bytes(4.5 / 8));
+  EXPECT_EQ(BytesPerElement(Dtype::kQ4_K_M), Bytes(4.85 / 8));
+}
+
+TEST(DtypeTest, StorageFormatsAreWidenedBeforeTheyMultiply) {
+  EXPECT_TRUE(IsComputeDtype(Dtype::kFp8));
+  EXPECT_TRUE(IsComputeDtype(Dtype::kInt8));
+  EXPECT_FALSE(IsComputeDtype(Dtype::kQ8_0));
+  EXPECT_FALSE(IsComputeDtype(Dtype::kQ4_K_M));
+}
+
+TEST(ResolveDtypesTest, Defaults) {
+  struct Case {
+    Dtype native;
+    Deployment given;
+    Dtype weight, activation, kv;
+  };
+  const Case cases[] = {
+      {Dtype::kBf16, {}, Dtype::kBf16, Dtype::kBf16, Dtype::kBf16},
+      {Dtype::kFp16, {}, Dtype::kFp16, Dtype::kFp16, Dtype::kFp16},
+      {Dtype::kFp32, {}, Dtype::kFp32, Dtype::kFp32, Dtype::kFp32},
+      {Dtype::kFp8, {}, Dtype::kFp8, Dtype::kFp8, Dtype::kBf16},
+      {Dtype::kFp8Block, {}, Dtype::kFp8Block, Dtype::kFp8, Dtype::kBf16},
+      {Dtype::kBf16, {.weight_dtype = Dtype::kInt4}, Dtype::kInt4, Dtype::kBf16, Dtype::kBf16},
+      {Dtype::kBf16, {.weight_dtype = Dtype::kQ4_0}, Dtype::kQ4_0, Dtype::kBf16, Dtype::kBf16},
+      {Dtype::kBf16,
+       {.weight_dtype = Dtype::kInt4, .activation_dtype = Dtype::kInt8},
+       Dtype::kInt4,
+       Dtype::kInt8,
+       Dtype::kBf16},
+      {Dtype::kBf16, {.kv_cache_dtype = Dtype::kFp8}, Dtype::kBf16, Dtype::kBf16, Dtype::kFp8},
+  };
+  for (const Case& c : cases) {
+    Model model = Llama2_7b();
+    model.native_dtype = c.native;
+    Deployment deployment = c.given;
+    ResolveDtypes(model, deployment);
+    EXPECT_EQ(DtypeName(deployment.weight_dtype), DtypeName(c.weight));
+    EXPECT_EQ(DtypeName(deployment.activation_dtype), DtypeName(c.activation));
+    EXPECT_EQ(DtypeName(deployment.kv_cache_dtype), DtypeName(c.kv));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
