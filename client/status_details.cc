@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -66,10 +67,15 @@ std::string Describe(const absl::Status& status) {
   text += ")";
   for (const FieldError& field : details.fields) {
     absl::StrAppend(&text, "\n  field ", field.path);
-    const bool told = message.find(field.description) != std::string::npos;
-    if (!told) absl::StrAppend(&text, ": ", field.description);
+    // Of several fields the message alone does not say what belongs to which.
+    const bool told = details.fields.size() == 1 && message.find(field.description) != std::string::npos;
+    if (!told && !field.description.empty()) absl::StrAppend(&text, ": ", field.description);
   }
   return text;
+}
+
+std::string DescribeInLine(const absl::Status& status) {
+  return absl::StrReplaceAll(Describe(status), {{"\n  ", "; "}, {"\n", " "}});
 }
 
 }  // namespace foretoken::client

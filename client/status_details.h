@@ -54,6 +54,9 @@ std::string CodeName(absl::StatusCode code);
 //     field scenario.hardware_id
 std::string Describe(const absl::Status& status);
 
+// The same on one line, for a cell of a table.
+std::string DescribeInLine(const absl::Status& status);
+
 }  // namespace foretoken::client
 
 #endif  // FORETOKEN_CLIENT_STATUS_DETAILS_H_

@@ -94,7 +94,7 @@ std::string CsvText(const v1::BatchEstimateResponse& response) {
     for (const auto& column : EstimateColumns(result.estimate())) {
       cells.push_back(result.has_estimate() ? column.second : "");
     }
-    cells.push_back(result.has_estimate() ? "OK" : client::Describe(client::FromProto(result.status())));
+    cells.push_back(result.has_estimate() ? "OK" : client::DescribeInLine(client::FromProto(result.status())));
     text += CsvLine(cells);
   }
   return text;

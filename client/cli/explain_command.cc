@@ -33,8 +33,8 @@ std::vector<Cell> Row(const v1::OperatorEstimate& one, const std::string& name, 
           FormatSeconds(one.seconds()),
           FormatPercent(step_seconds > 0 ? one.seconds() / step_seconds : kUnknown),
           is_sum || one.bound() == v1::BOUND_UNSPECIFIED ? "" : EnumText(one.bound()),
-          FormatFlops(one.flops()),
-          FormatBytes(one.bytes()),
+          one.flops() > 0 ? FormatFlops(one.flops()) : "",
+          one.bytes() > 0 ? FormatBytes(one.bytes()) : "",
           one.communication_bytes() > 0 ? FormatBytes(one.communication_bytes()) : ""};
 }
 

@@ -67,7 +67,10 @@ std::string FormatFlops(double flops) { return InUnit(flops, kFlops); }
 std::string FormatFlopsPerSecond(double rate) { return InUnit(rate, kFlops, "/s"); }
 
 std::string FormatPercent(double ratio) {
-  return std::isnan(ratio) ? kUnknownText : absl::StrCat(ThreeDigits(ratio * 100), "%");
+  if (std::isnan(ratio)) return kUnknownText;
+  const double percent = ratio * 100;
+  if (percent == 0 || std::fabs(percent) >= 1) return absl::StrCat(ThreeDigits(percent), "%");
+  return std::fabs(percent) < 0.01 ? "<0.01%" : absl::StrFormat("%.2f%%", percent);
 }
 
 std::string FormatSignedPercent(double ratio) {

@@ -19,7 +19,7 @@ std::string FormatBytes(double bytes);                      // "40.0 GB"
 std::string FormatBytesPerSecond(double bytes_per_second);  // "3.35 TB/s"
 std::string FormatFlops(double flops);                      // "1.20 TFLOP"
 std::string FormatFlopsPerSecond(double flops_per_second);  // "989 TFLOP/s"
-std::string FormatPercent(double ratio);                    // 0.415 -> "41.5%"
+std::string FormatPercent(double ratio);                    // 0.415 -> "41.5%"; below one percent two decimals
 std::string FormatSignedPercent(double ratio);              // 0.0415 -> "+4.15%"
 
 // Rates and counts keep their unit and get thousands separators: "1,234", "81.3", "0.250".

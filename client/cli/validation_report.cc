@@ -101,7 +101,7 @@ std::vector<std::string> PredictionCells(const Prediction& prediction) {
   AddTime(estimate.has_e2e(), estimate.e2e(), cells, bands);
   cells.insert(cells.end(), bands.begin(), bands.end());
   cells.push_back(ProvenanceText(estimate));
-  cells.push_back(prediction.status.ok() ? "OK" : client::Describe(prediction.status));
+  cells.push_back(prediction.status.ok() ? "OK" : client::DescribeInLine(prediction.status));
   return cells;
 }
 

@@ -53,6 +53,18 @@ TEST(StatusDetailsTest, DescribesForPeople) {
   for (const Case& c : cases) EXPECT_EQ(Describe(c.status), c.want) << c.name;
 }
 
+TEST(StatusDetailsTest, OfSeveralFieldsEachIsDescribed) {
+  google::rpc::Status proto = Proto("required. 0; allowed 1 to 9", "required");
+  google::rpc::BadRequest more;
+  more.add_field_violations()->set_field("scenario.workload.output_tokens");
+  more.mutable_field_violations(0)->set_description("0; allowed 1 to 9");
+  proto.add_details()->PackFrom(more);
+  EXPECT_EQ(
+      DescribeInLine(FromProto(proto)),
+      "required. 0; allowed 1 to 9 (INVALID_ARGUMENT, INVALID_FIELD); field scenario.workload.batch_size: required; "
+      "field scenario.workload.output_tokens: 0; allowed 1 to 9");
+}
+
 TEST(StatusDetailsTest, OkCarriesNothing) {
   EXPECT_TRUE(FromWire(0, "", "").ok());
   EXPECT_EQ(DetailsOf(absl::OkStatus()).reason, "");
