@@ -59,7 +59,7 @@ std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind:
   const auto [first, fresh] = reading.files.emplace(absl::StrCat(Kind::kFolder, "/", spec.id()), file.path);
   if (!fresh) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" is also in ", first->second));
   for (const FieldViolation& violation : DetailOf(parsed).violations) {
-    faults.push_back(absl::StrCat(violation.field, ": ", violation.description));
+    faults.push_back(violation.description);  // begins with the field
   }
   for (std::string& fault : UnsourcedNumbers(spec)) faults.push_back(std::move(fault));
   return faults;
