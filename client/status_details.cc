@@ -62,8 +62,9 @@ std::string Describe(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
   std::string message(status.message());
   if (message.empty()) message = "no message";
-  std::string text = absl::StrCat(message, " (", CodeName(status.code()));
-  if (!details.reason.empty()) absl::StrAppend(&text, ", ", details.reason);
+  const std::string code = CodeName(status.code());
+  std::string text = absl::StrCat(message, " (", code);
+  if (!details.reason.empty() && details.reason != code) absl::StrAppend(&text, ", ", details.reason);
   text += ")";
   for (const FieldError& field : details.fields) {
     absl::StrAppend(&text, "\n  field ", field.path);

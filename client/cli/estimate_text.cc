@@ -27,6 +27,10 @@ std::string Headline(const v1::Estimate& estimate, const Terminal& terminal) {
   AddTime(table, "TTFT", estimate.has_ttft(), estimate.ttft(), "time to first token");
   AddTime(table, "TPOT", estimate.has_tpot(), estimate.tpot(),
           estimate.tpot_is_next_step() ? "the next step would take this; none is asked for" : "time per output token");
+  if (estimate.has_compute_limited_ttft_seconds()) {
+    table.AddRow({"", FormatSeconds(estimate.compute_limited_ttft_seconds()), "",
+                  Cell("time to first token if arithmetic alone limited it", Look::kDim)});
+  }
   AddTime(table, "E2E", estimate.has_e2e(), estimate.e2e(), "end to end");
   return table.Render(terminal, 2);
 }

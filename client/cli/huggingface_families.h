@@ -13,7 +13,14 @@ namespace foretoken::cli {
 // Fills a model from its config.
 using FamilyReader = void (*)(ConfigReader&, v1::ModelSpec&);
 
-// By model_type.
+// Widths, heads and vocabulary under the names that most families share.
+void ReadShape(ConfigReader& config, v1::ModelSpec& spec);
+
+// RMS norms and a gated MLP; layer norms and two matrices.
+std::map<std::string, FamilyReader> GatedFamilies();
+std::map<std::string, FamilyReader> PlainFamilies();
+
+// All, by model_type.
 const std::map<std::string, FamilyReader>& Families();
 
 }  // namespace foretoken::cli
