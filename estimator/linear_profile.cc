@@ -196,6 +196,7 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
   }
   WarnExtrapolated(profile, tokens, estimate.warnings);
   WarnModel(*scenario.model, estimate.warnings);
+  WarnContext(scenario, estimate.warnings);
   WarnNotUsed(scenario, kMethod, estimate.warnings);
   return estimate;
 }

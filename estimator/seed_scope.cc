@@ -81,17 +81,31 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
 void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<Warning>& warnings) {
   const Deployment defaults;
   const Deployment& d = scenario.deployment;
+  const Workload& w = scenario.workload;
   const Part parts[] = {
       {d.unfused_elementwise, "deployment.unfused_elementwise"},
       {d.roofline_exponent != defaults.roofline_exponent, "deployment.roofline_exponent"},
       {d.scale_out.has_value(), "deployment.scale_out_bytes_per_second"},
       {d.devices_per_node.has_value(), "deployment.devices_per_node"},
-      {scenario.workload.batching_window.has_value(), "workload.batching_window_seconds"},
+      {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
+       "workload.prompt_arrival_tokens_per_second"},
+      {d.prefill_chunk_tokens && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
+       "deployment.prefill_chunk_tokens"},
+      {w.batching_window.has_value(), "workload.batching_window_seconds"},
   };
   for (const Part& part : parts) {
     if (!part.set) continue;
     warnings.push_back({WarningCode::kNotUsed, Says(method, " does not use ", part.field), std::string(part.field)});
   }
+}
+
+void WarnContext(const Scenario& scenario, std::vector<Warning>& warnings) {
+  const double context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens;
+  const std::optional<int> longest = scenario.model->max_position_embeddings;
+  if (!longest || context <= *longest) return;
+  warnings.push_back({WarningCode::kContextTooLong,
+                      absl::StrCat("context of ", context, " tokens; ", scenario.model->id, " was made for ", *longest),
+                      "workload.prompt_tokens"});
 }
 
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e) {
