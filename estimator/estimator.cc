@@ -1,6 +1,7 @@
 #include "estimator/estimator.h"
 
 #include "estimator/efficiencies.h"
+#include "estimator/errors.h"
 #include "estimator/kpi.h"
 #include "estimator/linear_profile.h"
 #include "estimator/operator_model.h"
@@ -8,6 +9,12 @@
 
 namespace foretoken {
 namespace {
+
+// The question is one that the profile was not made for; another method may answer it.
+bool IsBeyondProfile(const absl::Status& status) {
+  const Reason reason = DetailOf(status).reason;
+  return reason == Reason::kNotModelled || reason == Reason::kMissingFigure;
+}
 
 absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail) {
   switch (scenario.method) {
@@ -21,7 +28,8 @@ absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail
       break;
     case Method::kBestAvailable:
       if (const LinearProfile* profile = FindProfile(scenario)) {
-        return EstimateLinearProfile(scenario, *profile, detail);
+        absl::StatusOr<Estimate> estimate = EstimateLinearProfile(scenario, *profile, detail);
+        if (!IsBeyondProfile(estimate.status())) return estimate;
       }
       break;
   }

@@ -33,8 +33,7 @@ std::optional<Estimate> FloorOf(Scenario scenario, const ProfileSample& s) {
                        .capacity_policy = CapacityPolicy::kWaves,
                        .expert_routing = ExpertRouting::kIdenticalPrompts};
   scenario.live_load.reset();
-  const absl::StatusOr<Estimate> floor =
-      EstimateOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, {});
+  const absl::StatusOr<Estimate> floor = EstimateOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, {});
   return floor.ok() ? std::optional(*floor) : std::nullopt;
 }
 
@@ -55,12 +54,18 @@ std::string Fault(const Scenario& scenario, const ProfileSample& s) {
   return "";
 }
 
-// What the linear profile says one decode step of the sample reads, all devices: weights and KV at the mean context.
+// Sequences of the busiest replica: a profile describes one.
+double ReplicaBatch(const Scenario& scenario, const ProfileSample& s) {
+  return std::ceil(s.batch_size / scenario.deployment.data_parallel);
+}
+
+// What the linear profile says one decode step of the sample reads, all devices of a replica: weights, and KV at the
+// mean of the contexts that it sums over, S to S + O - 1.
 Bytes DecodeBytes(const Scenario& scenario, const ProfileSample& s) {
   const Deployment& d = scenario.deployment;
   const Bytes weights = CountParameters(*scenario.model).Total() * BytesPerElement(d.weight_dtype);
   const double context = s.prompt_tokens + (s.output_tokens - 1) / 2;
-  return weights + s.batch_size * context * KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
+  return weights + ReplicaBatch(scenario, s) * context * KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
 }
 
 // Points of one regression and the samples that they come from.
@@ -136,7 +141,7 @@ absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vecto
       fit.rejected.push_back({static_cast<int>(i), std::move(fault)});
       continue;
     }
-    if (s.ttft && s.prompt_tokens > 0) prefill.Add(s.ttft->value(), s.batch_size * s.prompt_tokens, i);
+    if (s.ttft && s.prompt_tokens > 0) prefill.Add(s.ttft->value(), ReplicaBatch(scenario, s) * s.prompt_tokens, i);
     if (const auto step = StepOf(s)) decode.Add(step->value(), DecodeBytes(scenario, s).value(), i);
   }
   if (prefill.x.empty() && decode.x.empty()) {
@@ -153,9 +158,9 @@ absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vecto
 
 LinearProfile ProfileOf(const Scenario& scenario, const ProfileFit& fit) {
   const Deployment& d = scenario.deployment;
-  LinearProfile profile{.key = {scenario.model->id, d.engine, d.tensor_parallel, d.pipeline_parallel, d.weight_dtype,
-                                d.kv_cache_dtype},
-                        .effective_bandwidth = fit.effective_bandwidth};
+  LinearProfile profile{
+      .key = {scenario.model->id, d.engine, d.tensor_parallel, d.pipeline_parallel, d.weight_dtype, d.kv_cache_dtype},
+      .effective_bandwidth = fit.effective_bandwidth};
   if (fit.prefill) {
     profile.prefill_tokens_per_second = fit.prefill->slope;
     profile.min_prefill_tokens = fit.min_prefill_tokens;

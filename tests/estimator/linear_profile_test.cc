@@ -215,6 +215,17 @@ TEST_F(EstimateTest, RefusesMissingFiguresAndTooLargeBatches) {
   EXPECT_TRUE(EstimateLinearProfile(Ask(1, 0, 1), {}).ok()) << "nothing to prefill";
 }
 
+// "Best available" takes the profile where it answers and the operator model where it was not made for the question.
+TEST_F(EstimateTest, BestAvailableFallsBack) {
+  EXPECT_EQ(ComputeEstimate(Ask(1, 512, 1))->method, Method::kLinearProfile);
+  Scenario loads_prefix = Ask(1, 512, 1);
+  loads_prefix.workload.prefix_load = GigabytesPerSecond(1);
+  EXPECT_EQ(ComputeEstimate(loads_prefix)->method, Method::kOperatorModel);
+  EXPECT_EQ(DetailOf(ComputeEstimate(Ask(1000, 4096, 128)).status()).reason, Reason::kOutOfMemory);
+  Profile().prefill_tokens_per_second.reset();
+  EXPECT_EQ(ComputeEstimate(Ask(1, 512, 1))->method, Method::kOperatorModel);
+}
+
 TEST_F(EstimateTest, MoreOfAnythingIsNeverFaster) {
   const auto e2e = [&](int batch, int prompt, int output) {
     return EstimateLinearProfile(Ask(batch, prompt, output), {})->e2e.time;
