@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kSuggestions = 3;
 
+// Past this many edits an id is not what was meant.
+int FarthestSuggestion(std::string_view asked) { return static_cast<int>(asked.size()) / 2; }
+
 // Levenshtein's edit distance.
 int EditDistance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
@@ -38,8 +41,10 @@ int Distance(std::string_view asked, std::string_view known) {
 template <typename Record, typename IdOf>
 std::vector<std::string> Closest(std::string_view asked, const std::vector<Record>& records, const IdOf& id_of) {
   std::vector<std::pair<int, std::string>> near;
-  near.reserve(records.size());
-  for (const Record& record : records) near.emplace_back(Distance(asked, id_of(record)), id_of(record));
+  for (const Record& record : records) {
+    const int distance = Distance(asked, id_of(record));
+    if (distance <= FarthestSuggestion(asked)) near.emplace_back(distance, id_of(record));
+  }
   const size_t count = std::min(kSuggestions, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
   std::vector<std::string> ids;

@@ -60,9 +60,11 @@ void GrpcServer::SetServing(bool serving) {
 }
 
 void GrpcServer::Drain(absl::Duration timeout) {
-  SetServing(false);
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
-  server_->Wait();
+  absl::call_once(drained_, [this, timeout] {
+    SetServing(false);
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+    server_->Wait();
+  });
 }
 
 std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
@@ -48,6 +49,7 @@ class GrpcServer {
   std::vector<std::string> names_;  // of the services, as health knows them
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
+  absl::once_flag drained_;
 };
 
 }  // namespace foretoken::ops

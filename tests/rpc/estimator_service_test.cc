@@ -1,0 +1,182 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/rpc/service_fixture.h"
+
+namespace foretoken::rpc {
+namespace {
+
+using ::testing::ElementsAre;
+
+double Sum(const v1::TimeParts& parts) {
+  return parts.compute_seconds() + parts.memory_seconds() + parts.communication_seconds() + parts.host_seconds() +
+         parts.queueing_seconds();
+}
+
+TEST_F(ServiceTest, AnEstimateIsWhole) {
+  v1::EstimateRequest request;
+  *request.mutable_scenario() = Scenario(4, 1000, 100);
+  request.mutable_scenario()->mutable_slo()->set_max_tpot_seconds(1);
+  request.set_include_operators(true);
+  request.set_include_token_latencies(true);
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(request, &response).ok());
+  const v1::Estimate& e = response.estimate();
+  EXPECT_EQ(e.method(), v1::METHOD_OPERATOR_MODEL);
+  EXPECT_EQ(e.decode_steps(), 99);
+  EXPECT_NEAR(Sum(e.prefill().parts()), e.ttft().seconds(), 1e-9 * e.ttft().seconds());
+  EXPECT_NEAR(Sum(e.decode().parts()), 99 * e.tpot().seconds(), 1e-9 * e.e2e().seconds());
+  EXPECT_NEAR(e.ttft().seconds() + 99 * e.tpot().seconds(), e.e2e().seconds(), 1e-9 * e.e2e().seconds());
+  EXPECT_EQ(e.prefill().provenance(), v1::PROVENANCE_DATASHEET);
+  EXPECT_EQ(e.slo_verdict().verdict(), v1::VERDICT_FEASIBLE);
+  EXPECT_NEAR(e.slo_verdict().headroom(), 1 - e.tpot().seconds(), 1e-12);
+  EXPECT_EQ(e.token_latency_seconds_size(), 100);
+  EXPECT_GT(e.decode_operators_size(), 5);
+  EXPECT_FALSE(e.has_ttft() && e.ttft().has_band());
+  EXPECT_EQ(response.catalog_revision().bundle_digest().size(), 64u);
+  EXPECT_EQ(response.catalog_revision().store_revision(), 0);
+}
+
+TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(Scenario(1, 1000, 1), &response).ok());
+  EXPECT_TRUE(response.estimate().tpot_is_next_step());
+  EXPECT_EQ(response.estimate().e2e().seconds(), response.estimate().ttft().seconds());
+  EXPECT_GT(response.estimate().tpot().seconds(), 0);
+}
+
+struct BadCase {
+  const char* name;
+  std::function<void(v1::Scenario&)> change;
+  grpc::StatusCode code;
+  const char* reason;
+  const char* field;
+};
+
+TEST_F(ServiceTest, BadScenariosNameCodeReasonAndField) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const BadCase cases[] = {
+      {"no prompt", [](auto& s) { s.mutable_workload()->clear_prompt_tokens(); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.workload.prompt_tokens"},
+      {"negative prompt", [](auto& s) { s.mutable_workload()->set_prompt_tokens(-1); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.workload.prompt_tokens"},
+      {"zero batch", [](auto& s) { s.mutable_workload()->set_batch_size(0); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.workload.batch_size"},
+      {"huge output", [](auto& s) { s.mutable_workload()->set_output_tokens(2'000'000'000); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.workload.output_tokens"},
+      {"prefix past prompt", [](auto& s) { s.mutable_workload()->set_cached_prefix_tokens(1000); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.workload.cached_prefix_tokens"},
+      {"zero tp", [](auto& s) { s.mutable_deployment()->set_tensor_parallel(0); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.deployment.tensor_parallel"},
+      {"NaN utilization", [=](auto& s) { s.mutable_deployment()->set_memory_utilization(nan); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.deployment.memory_utilization"},
+      {"NaN objective", [=](auto& s) { s.mutable_slo()->set_max_ttft_seconds(nan); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.slo.max_ttft_seconds"},
+      {"unknown dtype", [](auto& s) { s.mutable_deployment()->set_weight_dtype(static_cast<v1::Dtype>(99)); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.deployment.weight_dtype"},
+      {"unknown model", [](auto& s) { s.set_model_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID", "scenario.model_id"},
+      {"unknown hardware", [](auto& s) { s.set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
+       "scenario.hardware_id"},
+      {"does not fit", [](auto& s) { s.set_model_id("llama-3.1-405b"); }, grpc::FAILED_PRECONDITION, "OUT_OF_MEMORY",
+       "scenario.workload.batch_size"},
+      {"no link", [](auto& s) {
+         s.set_hardware_id("google-tpu-v3-32gb");
+         s.mutable_hardware_spec()->set_memory_bandwidth_bytes_per_second(1e12);
+         s.mutable_hardware_spec()->set_memory_capacity_bytes(1'000'000'000'000);
+         s.mutable_hardware_spec()->mutable_peak()->set_bf16_flops_per_second(1e14);
+         s.mutable_deployment()->set_tensor_parallel(2);
+       }, grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.hardware_spec.interconnect_bytes_per_second"},
+      {"unsupported model", [](auto& s) { s.set_model_id("jamba-v0.1"); }, grpc::FAILED_PRECONDITION,
+       "UNSUPPORTED_MODEL", "scenario.model"},
+      {"no profile", [](auto& s) { s.set_method(v1::METHOD_LINEAR_PROFILE); }, grpc::FAILED_PRECONDITION, "NO_PROFILE",
+       "scenario.hardware_spec.linear_profiles"},
+      {"continuous batching",
+       [](auto& s) { s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS); },
+       grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.workload.batching_policy"},
+  };
+  for (const BadCase& c : cases) {
+    v1::Scenario scenario = Scenario(1, 1000, 10);
+    c.change(scenario);
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_EQ(status.error_code(), c.code) << c.name << ": " << status.error_message();
+    EXPECT_EQ(PartsOf(status).reason, c.reason) << c.name << ": " << status.error_message();
+    EXPECT_THAT(PartsOf(status).fields, ElementsAre(c.field)) << c.name;
+  }
+}
+
+TEST_F(ServiceTest, AllViolationsAreToldAtOnce) {
+  v1::Scenario scenario = Scenario(0, -1, 0);
+  scenario.mutable_deployment()->set_tensor_parallel(5000);
+  v1::EstimateResponse response;
+  EXPECT_EQ(PartsOf(Estimate(scenario, &response)).fields.size(), 4u);
+}
+
+TEST_F(ServiceTest, ABatchKeepsOrderAndAnswersEachByItself) {
+  v1::BatchEstimateRequest request;
+  *request.mutable_base() = Scenario(1, 1000, 10);
+  for (const char* hardware : {"nvidia-a100-sxm-80gb", "nope", "nvidia-h200-sxm-141gb", "nvidia-l4-24gb"}) {
+    v1::Candidate& candidate = *request.add_candidates();
+    candidate.set_candidate_id(std::string("at ") + hardware);
+    candidate.set_hardware_id(hardware);
+  }
+  request.set_rank_by(v1::RANK_BY_E2E);
+  v1::BatchEstimateResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(estimator_->BatchEstimate(&context, request, &response).ok());
+  ASSERT_EQ(response.results_size(), 4);
+  EXPECT_EQ(response.results(3).candidate_id(), "at nvidia-l4-24gb");
+  EXPECT_EQ(response.results(1).status().code(), grpc::NOT_FOUND);
+  EXPECT_THAT(response.ranking(), ElementsAre(2, 0, 3, 1));
+  // Each is what Estimate says.
+  v1::Scenario alone = Scenario(1, 1000, 10);
+  alone.set_hardware_id("nvidia-l4-24gb");
+  v1::EstimateResponse single;
+  ASSERT_TRUE(Estimate(alone, &single).ok());
+  EXPECT_EQ(response.results(3).estimate().SerializeAsString(), single.estimate().SerializeAsString());
+}
+
+TEST_F(ServiceTest, ASetPartReplacesTheWholePart) {
+  v1::BatchEstimateRequest request;
+  *request.mutable_base() = Scenario(8, 1000, 10);
+  request.mutable_base()->mutable_deployment()->set_tensor_parallel(4);
+  request.add_candidates()->mutable_deployment()->set_engine("vllm");
+  request.add_candidates()->mutable_workload()->set_prompt_tokens(5);
+  v1::BatchEstimateResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(estimator_->BatchEstimate(&context, request, &response).ok());
+  EXPECT_EQ(response.results(0).estimate().devices(), 1);  // tensor_parallel 4 was of the part that is gone
+  EXPECT_EQ(response.results(1).status().code(), grpc::INVALID_ARGUMENT);  // so was output_tokens
+}
+
+TEST_F(ServiceTest, BatchesAreBounded) {
+  v1::BatchEstimateRequest request;
+  *request.mutable_base() = Scenario(1, 10, 10);
+  const auto fields = [&] {
+    v1::BatchEstimateResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = estimator_->BatchEstimate(&context, request, &response);
+    EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+    return PartsOf(status).fields;
+  };
+  EXPECT_THAT(fields(), ElementsAre("candidates"));
+  for (int i = 0; i < 1001; ++i) request.add_candidates();
+  EXPECT_THAT(fields(), ElementsAre("candidates"));
+  request.mutable_candidates()->DeleteSubrange(2, 999);
+  request.mutable_candidates(0)->set_candidate_id("twice");
+  request.mutable_candidates(1)->set_candidate_id("twice");
+  EXPECT_THAT(fields(), ElementsAre("candidates[1].candidate_id"));
+}
+
+TEST_F(ServiceTest, DrainingTwiceIsDrainingOnce) {
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(Scenario(1, 10, 10), &response).ok());
+  server_->Drain(absl::Seconds(5));
+  server_->Drain(absl::Seconds(5));
+}
+
+}  // namespace
+}  // namespace foretoken::rpc
