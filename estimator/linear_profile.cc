@@ -29,6 +29,13 @@ std::string Describe(const ProfileKey& key) {
                       std::string(DtypeName(key.kv_cache_dtype)), ")");
 }
 
+// "linear-profile/llama-2-7b/vllm@0.6.0/tp1-pp1/fp16-fp16"
+std::string IdOf(const ProfileKey& key) {
+  return absl::StrCat("linear-profile/", key.model_id, "/", key.engine, "/tp", key.tensor_parallel, "-pp",
+                      key.pipeline_parallel, "/", std::string(DtypeName(key.weight_dtype)), "-",
+                      std::string(DtypeName(key.kv_cache_dtype)));
+}
+
 absl::Status NoProfile(const Scenario& scenario) {
   const std::string found = absl::StrJoin(
       scenario.hardware->linear_profiles, ", ",
@@ -190,7 +197,7 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
   FillTimes(scenario, decode, *prefill, estimate);
   estimate.decode.provenance = profile.effective_bandwidth ? Provenance::kCalibrated : Provenance::kDatasheet;
   estimate.memory = *memory;
-  estimate.calibration_id = absl::StrCat("linear_profile", Describe(profile.key));
+  estimate.calibration_id = IdOf(profile.key);
   if (detail.token_latencies) {
     estimate.token_latencies = LinearLatencies(*prefill, decode, scenario.workload.output_tokens);
   }

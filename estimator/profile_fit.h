@@ -22,10 +22,10 @@ namespace foretoken {
 struct ProfileSample {
   double batch_size = 1;
   double prompt_tokens = 0;
-  double output_tokens = 1;      // of each sequence, the first included
-  std::optional<Seconds> ttft;   // prefill of the whole batch
-  std::optional<Seconds> tpot;   // mean decode step
-  std::optional<Seconds> e2e;    // whole batch
+  double output_tokens = 1;     // of each sequence, the first included
+  std::optional<Seconds> ttft;  // prefill of the whole batch
+  std::optional<Seconds> tpot;  // mean decode step
+  std::optional<Seconds> e2e;   // whole batch
 };
 
 // y = slope x + intercept, by least squares.

@@ -114,6 +114,7 @@ TEST_F(EstimateTest, ByHand) {
   EXPECT_NEAR(estimate->throughput.output_tokens_per_second, 4 * 128 / (0.1024 + decode), 1e-9);
   EXPECT_EQ(estimate->decode.provenance, Provenance::kCalibrated);
   EXPECT_THAT(estimate->warnings, IsEmpty());
+  EXPECT_EQ(estimate->calibration_id, "linear-profile/llama-2-7b/vllm@0.6.0/tp1-pp1/bf16-bf16");
   ASSERT_EQ(estimate->token_latencies.size(), 129u);
   const auto& latencies = estimate->token_latencies;
   const Seconds sum = std::accumulate(latencies.begin(), latencies.end(), Seconds(0));
