@@ -298,6 +298,16 @@ TEST_F(EstimateKpiTest, NamesMissingFigures) {
   EXPECT_EQ(DetailOf(status).violations[0].field, "hardware_spec.memory_bandwidth_bytes_per_second");
 }
 
+// The catalog's NPU states none: times stand, what fits is unknown.
+TEST_F(EstimateKpiTest, AnswersWithoutACapacity) {
+  const Estimate with = Must(Ask(512, 512));
+  hardware_.memory_capacity.reset();
+  const Estimate without = Must(Ask(512, 512));
+  EXPECT_EQ(without.e2e.time, with.e2e.time);
+  EXPECT_FALSE(without.memory.has_value());
+  EXPECT_THAT(without.warnings, Contains(Field(&Warning::field, "hardware_spec.memory_capacity_bytes")));
+}
+
 TEST_F(EstimateKpiTest, MoreTokensAreNeverFaster) {
   for (const auto mode : {KvCacheMode::kCached, KvCacheMode::kNone}) {
     const auto e2e = [&](int prompt, int output) {
