@@ -17,9 +17,9 @@ namespace foretoken {
 
 // Links as reached. Rates are one direction, summed per device.
 struct Fabric {
-  BytesPerSecond link;       // inside a node
-  BytesPerSecond scale_out;  // between nodes; used past devices_per_node
-  Seconds latency;           // alpha
+  BytesPerSecond link;          // inside a node
+  BytesPerSecond scale_out;     // between nodes; used past devices_per_node
+  Seconds latency;              // alpha
   double devices_per_node = 0;  // 0: all devices are in one node
   bool free = false;            // the speed of light: communication costs nothing
 };

@@ -11,7 +11,19 @@ namespace foretoken {
 
 // Same order and numbers as foretoken.v1.Dtype; kUnspecified asks for the documented default.
 enum class Dtype {
-  kUnspecified, kFp32, kBf16, kFp16, kFp8, kFp8Block, kInt8, kInt4, kNvfp4, kMxfp4, kQ8_0, kQ4_0, kQ4_K_M,
+  kUnspecified,
+  kFp32,
+  kBf16,
+  kFp16,
+  kFp8,
+  kFp8Block,
+  kInt8,
+  kInt4,
+  kNvfp4,
+  kMxfp4,
+  kQ8_0,
+  kQ4_0,
+  kQ4_K_M,
 };
 
 // Bytes of one element, its share of block scales included: 4.5/8 for nvfp4. REQUIRES: not kUnspecified.

@@ -19,13 +19,13 @@ struct Efficiencies {
 
   double gemm_half_rows = 0;  // M0: rows whose time a GEMM pays on top of its own
 
-  Seconds link_latency;     // alpha, of one message
-  Seconds layer_gap;        // c_gap: idle device time per layer
-  Seconds host_step;        // c_step: host time of a step
-  Seconds host_layer;       // c_layer: host time of a step per layer
-  Seconds host_token;       // c_tok: per token of a step, not overlapped
-  Seconds host_request;     // c_req: per row of logits of a step, not overlapped
-  Seconds admission;        // a0: of a prefill
+  Seconds link_latency;           // alpha, of one message
+  Seconds layer_gap;              // c_gap: idle device time per layer
+  Seconds host_step;              // c_step: host time of a step
+  Seconds host_layer;             // c_layer: host time of a step per layer
+  Seconds host_token;             // c_tok: per token of a step, not overlapped
+  Seconds host_request;           // c_req: per row of logits of a step, not overlapped
+  Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
 
   double prefill_share = 0;  // xi: share of others' prefills that a decoding request waits for, closed loop

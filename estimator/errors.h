@@ -16,9 +16,22 @@ namespace foretoken {
 
 // Same order and numbers as foretoken.v1.Reason.
 enum class Reason {
-  kUnspecified, kInvalidField, kUnknownId, kOutOfMemory, kMissingFigure, kUnsupportedModel, kNotModelled, kNoProfile,
-  kLimitExceeded, kAlreadyExists, kEtagMismatch, kRequestIdReused, kBundledEntry, kStoreUnavailable,
-  kInsufficientSamples, kUnstableLoad,
+  kUnspecified,
+  kInvalidField,
+  kUnknownId,
+  kOutOfMemory,
+  kMissingFigure,
+  kUnsupportedModel,
+  kNotModelled,
+  kNoProfile,
+  kLimitExceeded,
+  kAlreadyExists,
+  kEtagMismatch,
+  kRequestIdReused,
+  kBundledEntry,
+  kStoreUnavailable,
+  kInsufficientSamples,
+  kUnstableLoad,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.

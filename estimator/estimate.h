@@ -17,8 +17,16 @@ enum class Provenance { kUnspecified, kCalibrated, kTransferred, kDatasheet, kSp
 enum class Bound { kUnspecified, kCompute, kMemory, kCommunication, kHost, kQueueing };
 enum class Verdict { kUnspecified, kFeasible, kInfeasible, kUnknown };
 enum class WarningCode {
-  kUnspecified, kPeakSubstituted, kContextTooLong, kHeadsPadded, kExtrapolated, kStaleLoad, kStaleCatalog,
-  kFigureAbsent, kWaves, kNotUsed,
+  kUnspecified,
+  kPeakSubstituted,
+  kContextTooLong,
+  kHeadsPadded,
+  kExtrapolated,
+  kStaleLoad,
+  kStaleCatalog,
+  kFigureAbsent,
+  kWaves,
+  kNotUsed,
 };
 
 struct Warning {

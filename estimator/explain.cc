@@ -5,8 +5,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kGemm =
-    "smax(2 N K (M + M0) / (P e_c), (N K w + M (N + K) a) / (BW e_w)) per matrix";
+constexpr std::string_view kGemm = "smax(2 N K (M + M0) / (P e_c), (N K w + M (N + K) a) / (BW e_w)) per matrix";
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
@@ -58,8 +57,7 @@ FlopsPerSecond RateOf(const StepModel& model, OperatorKind kind) {
 
 BytesPerSecond BandwidthOf(const StepModel& model, const OperatorCost& cost) {
   if (IsGemm(cost)) return model.machine.weight_read;
-  const bool attention =
-      cost.kind == OperatorKind::kPrefillAttention || cost.kind == OperatorKind::kDecodeAttention;
+  const bool attention = cost.kind == OperatorKind::kPrefillAttention || cost.kind == OperatorKind::kDecodeAttention;
   return attention ? model.machine.kv_read : model.machine.elementwise;
 }
 

@@ -44,18 +44,17 @@ std::vector<PeakField> PeakOrder(Dtype dtype) {
 
 absl::Status Missing(const Hardware& hardware, const std::string& field, const std::string& purpose) {
   return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", field),
-                 absl::StrCat("hardware ", hardware.id, " states no ", field, "; needed for ",
-                              purpose));
+                 absl::StrCat("hardware ", hardware.id, " states no ", field, "; needed for ", purpose));
 }
 
 void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wanted, const PeakField& used,
                      std::vector<Warning>* warnings) {
   if (warnings == nullptr) return;
-  warnings->push_back({WarningCode::kPeakSubstituted,
-                       absl::StrCat("hardware ", hardware.id, " states no ", wanted.field, " for ",
-                                    std::string(DtypeName(dtype)), "; computed at ", used.field, ", ",
-                                    (hardware.peak.*used.peak)->value() / 1e12, "e12"),
-                       absl::StrCat("hardware_spec.", wanted.field)});
+  warnings->push_back(
+      {WarningCode::kPeakSubstituted,
+       absl::StrCat("hardware ", hardware.id, " states no ", wanted.field, " for ", std::string(DtypeName(dtype)),
+                    "; computed at ", used.field, ", ", (hardware.peak.*used.peak)->value() / 1e12, "e12"),
+       absl::StrCat("hardware_spec.", wanted.field)});
 }
 
 // Joins the links, or names the one that is missing.
@@ -65,8 +64,8 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
   const int devices = deployment.devices();
   if (devices == 1 || fabric.free) return fabric;
   const bool replicas_meet = deployment.expert_parallel > 1;
-  const int joined = deployment.tensor_parallel * deployment.pipeline_parallel *
-                     (replicas_meet ? deployment.data_parallel : 1);
+  const int joined =
+      deployment.tensor_parallel * deployment.pipeline_parallel * (replicas_meet ? deployment.data_parallel : 1);
   if (joined == 1) return fabric;
   if (!hardware.interconnect) {
     return Missing(hardware, "interconnect_bytes_per_second",
@@ -129,8 +128,8 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
       .gemm = *peak * efficiencies.gemm,
       .head_gemm = *head_peak * efficiencies.gemm,
       .prefill_attention = attention,
-      .decode_attention = efficiencies.speed_of_light ? std::max(vector, *head_peak)
-                                                      : vector * efficiencies.decode_attention,
+      .decode_attention =
+          efficiencies.speed_of_light ? std::max(vector, *head_peak) : vector * efficiencies.decode_attention,
       .latent_decode_attention = attention,
       .weight_read = memory * efficiencies.weight_read,
       .kv_read = memory * efficiencies.kv_read,

@@ -26,15 +26,16 @@ absl::Status CheckCovered(const Scenario& scenario) {
   const Workload& w = scenario.workload;
   if (!scenario.model->unsupported_reason.empty()) {
     return Refusal(Reason::kUnsupportedModel, "model",
-                   absl::StrCat("model ", scenario.model->id, " is listed but not supported: ",
-                                scenario.model->unsupported_reason));
+                   absl::StrCat("model ", scenario.model->id,
+                                " is listed but not supported: ", scenario.model->unsupported_reason));
   }
   const auto refuse = [](const char* field, const char* what) {
     return Refusal(Reason::kNotModelled, field,
                    absl::StrCat("the operator model does not cover ", what, " yet; allowed: a static batch"));
   };
   if (scenario.live_load) return refuse("live_load", "a live load");
-  if (w.batching != BatchingPolicy::kStatic) return refuse("workload.batching_policy", "dynamic or continuous batching");
+  if (w.batching != BatchingPolicy::kStatic)
+    return refuse("workload.batching_policy", "dynamic or continuous batching");
   if (w.request_rate_per_second) return refuse("workload.request_rate_per_second", "an arrival rate");
   if (w.output_lengths) return refuse("workload.output_length_distribution", "output lengths that differ");
   return absl::OkStatus();
@@ -58,9 +59,10 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
   const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
   const auto longest = scenario.model->max_position_embeddings;
   if (longest && context > *longest) {
-    warnings.push_back({WarningCode::kContextTooLong,
-                        absl::StrCat("context of ", context, " tokens; ", scenario.model->id, " was made for ", *longest),
-                        "workload.prompt_tokens"});
+    warnings.push_back(
+        {WarningCode::kContextTooLong,
+         absl::StrCat("context of ", context, " tokens; ", scenario.model->id, " was made for ", *longest),
+         "workload.prompt_tokens"});
   }
   if (shard.heads_padded) {
     warnings.push_back({WarningCode::kHeadsPadded,
@@ -154,8 +156,8 @@ void FillTimes(const Scenario& scenario, const StepModel& model, const Waves& wa
                          .requests_per_second = requests};
   const double context = std::max(1, w.prompt_tokens) + std::max(1.0, (steps + 1) / 2);
   const Bytes kv = w.kv_cache_mode == KvCacheMode::kNone ? Bytes(0) : KvRead(model, waves.sequences, context);
-  estimate.mbu = ModelBandwidthUtilization(WeightsRead(model, waves.sequences), kv, estimate.tpot.time,
-                                           model.machine.memory_peak);
+  estimate.mbu =
+      ModelBandwidthUtilization(WeightsRead(model, waves.sequences), kv, estimate.tpot.time, model.machine.memory_peak);
 }
 
 void FillDetail(const Scenario& scenario, const StepModel& model, const Waves& waves, const Detail& detail,
@@ -164,18 +166,17 @@ void FillDetail(const Scenario& scenario, const StepModel& model, const Waves& w
   const double steps = estimate.decode_steps;
   if (detail.operators) {
     const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
-    const double chunk = std::min<double>(fresh, scenario.deployment.prefill_chunk_tokens.value_or(
-                                                     std::numeric_limits<int>::max()));
+    const double chunk =
+        std::min<double>(fresh, scenario.deployment.prefill_chunk_tokens.value_or(std::numeric_limits<int>::max()));
     if (fresh > 0) {
       estimate.prefill_operators = ExplainStep(model, {.prefill_sequences = waves.sequences,
                                                        .prefill_tokens = chunk,
                                                        .prefill_prior = w.prompt_tokens - chunk,
                                                        .logits_rows = waves.sequences});
     }
-    estimate.decode_operators = ExplainStep(
-        model, {.decode_sequences = std::ceil(waves.sequences / model.shard.stages),
-                .decode_context = w.prompt_tokens + std::max(1.0, (steps + 1) / 2),
-                .logits_rows = std::ceil(waves.sequences / model.shard.stages)});
+    estimate.decode_operators = ExplainStep(model, {.decode_sequences = std::ceil(waves.sequences / model.shard.stages),
+                                                    .decode_context = w.prompt_tokens + std::max(1.0, (steps + 1) / 2),
+                                                    .logits_rows = std::ceil(waves.sequences / model.shard.stages)});
   }
   if (detail.token_latencies) {
     const DecodePhase decode(model, w, waves.sequences);
@@ -188,8 +189,7 @@ void FillDetail(const Scenario& scenario, const StepModel& model, const Waves& w
 
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings) {
-  absl::StatusOr<Machine> machine =
-      MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
+  absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;

@@ -40,9 +40,7 @@ Bytes PrefixBytes(const StepModel& model, double prefix_tokens, double sequences
   return sequences * prefix_tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv;
 }
 
-double Microbatch(const StepModel& model, double sequences) {
-  return std::ceil(sequences / model.shard.stages);
-}
+double Microbatch(const StepModel& model, double sequences) { return std::ceil(sequences / model.shard.stages); }
 
 }  // namespace
 
@@ -51,8 +49,8 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
   if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
   const PrefillShape shape = ShapeOf(workload, deployment, sequences);
   const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
-  TimeParts parts = pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second)
-                              : PrefillTime(model, shape);
+  TimeParts parts =
+      pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second) : PrefillTime(model, shape);
   if (workload.prefix_load) {
     parts.communication += PrefixBytes(model, workload.cached_prefix_tokens, sequences) / *workload.prefix_load;
   }

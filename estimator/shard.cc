@@ -8,9 +8,7 @@ namespace {
 
 double DivideUp(double amount, double parts) { return std::ceil(amount / parts); }
 
-bool IsLlamaCppFormat(Dtype dtype) {
-  return dtype == Dtype::kQ8_0 || dtype == Dtype::kQ4_0 || dtype == Dtype::kQ4_K_M;
-}
+bool IsLlamaCppFormat(Dtype dtype) { return dtype == Dtype::kQ8_0 || dtype == Dtype::kQ4_0 || dtype == Dtype::kQ4_K_M; }
 
 Bytes HeadBytes(Dtype weight_dtype) {
   const Bytes weight = BytesPerElement(weight_dtype);
@@ -25,9 +23,8 @@ void AddAttentionGroups(const Model& model, Shard& shard) {
   const SlidingWindow& window = *model.sliding_window;
   const double full = window.num_full_attention_layers;
   if (full > 0) shard.attention.push_back({.layers = full});
-  shard.attention.push_back({.layers = shard.layers - full,
-                             .window = static_cast<double>(window.window_tokens),
-                             .chunked = window.chunked});
+  shard.attention.push_back(
+      {.layers = shard.layers - full, .window = static_cast<double>(window.window_tokens), .chunked = window.chunked});
 }
 
 void AddLatentAttention(const Model& model, Shard& shard) {
@@ -59,8 +56,7 @@ void AddAttention(const Model& model, double tp, Shard& shard) {
     const double kv_heads = std::max(1.0, DivideUp(model.num_key_value_heads, tp));
     shard.prefill_qk_dim = shard.prefill_v_dim = shard.decode_qk_dim = shard.decode_v_dim = head_dim;
     shard.kv_elements = 2 * kv_heads * head_dim;
-    shard.matrices.push_back(
-        {Matrix::Kind::kQkv, shard.layers, (shard.heads + 2 * kv_heads) * head_dim, shard.hidden});
+    shard.matrices.push_back({Matrix::Kind::kQkv, shard.layers, (shard.heads + 2 * kv_heads) * head_dim, shard.hidden});
   }
   shard.matrices.push_back({Matrix::Kind::kOut, shard.layers, shard.hidden, shard.heads * shard.prefill_v_dim});
   AddAttentionGroups(model, shard);
@@ -92,8 +88,7 @@ void AddExperts(const Model& model, const Deployment& deployment, double moe_lay
       .down_k = width,
       .bytes_per_weight = BytesPerElement(native ? moe.native_expert_dtype : deployment.weight_dtype),
   };
-  shard.matrices.push_back(
-      {Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
+  shard.matrices.push_back({Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
 }
 
 void AddMlps(const Model& model, const Deployment& deployment, Shard& shard) {

@@ -23,7 +23,18 @@ struct AttentionGroup {
 
 // A weight matrix of `rows_out` x `rows_in` elements (N x K), applied in `layers` layers.
 struct Matrix {
-  enum class Kind { kQkv, kLatentDown, kLatentQueryUp, kLatentUp, kOut, kMlpUp, kMlpDown, kSharedUp, kSharedDown, kRouter };
+  enum class Kind {
+    kQkv,
+    kLatentDown,
+    kLatentQueryUp,
+    kLatentUp,
+    kOut,
+    kMlpUp,
+    kMlpDown,
+    kSharedUp,
+    kSharedDown,
+    kRouter
+  };
   Kind kind;
   double layers = 0;
   double n = 0;
@@ -43,18 +54,18 @@ struct ExpertShard {
 };
 
 struct Shard {
-  double layers = 0;        // of the whole model
-  double stages = 1;        // pipeline parallel
+  double layers = 0;  // of the whole model
+  double stages = 1;  // pipeline parallel
   double tensor_parallel = 1;
-  double hidden = 0;        // d
-  double vocab = 0;         // of this device
-  double heads = 0;         // query heads of this device
+  double hidden = 0;                             // d
+  double vocab = 0;                              // of this device
+  double heads = 0;                              // query heads of this device
   double prefill_qk_dim = 0, prefill_v_dim = 0;  // per head, prefill
   double decode_qk_dim = 0, decode_v_dim = 0;    // per head, decode (MLA: absorbed)
   double latent_rank = 0;                        // MLA: r, for the re-expansion of cached latents; else 0
   double latent_expand_dim = 0;                  // MLA: nope + v per head
-  double kv_elements = 0;   // per token and layer, of this device
-  double mlp_width = 0;     // widest MLP of this device, for activations
+  double kv_elements = 0;                        // per token and layer, of this device
+  double mlp_width = 0;                          // widest MLP of this device, for activations
   double norms_per_layer = 2;
   double mlp_matrices = 3;
   double elementwise_width = 0;  // MLP activation elements per token, averaged over layers

@@ -60,8 +60,8 @@ OperatorCost GemmCost(const StepModel& model, const Gemm& g) {
 void AddMatrices(const StepModel& model, double rows, bool before_attention, OperatorCosts& costs) {
   for (const Matrix& m : model.shard.matrices) {
     if ((m.kind < Matrix::Kind::kOut) != before_attention) continue;
-    costs.push_back(GemmCost(
-        model, {KindOf(m.kind), m.layers, rows, m.n, m.k, model.shard.weight, model.machine.gemm}));
+    costs.push_back(
+        GemmCost(model, {KindOf(m.kind), m.layers, rows, m.n, m.k, model.shard.weight, model.machine.gemm}));
   }
 }
 
@@ -129,14 +129,13 @@ void AddExperts(const StepModel& model, const StepShape& shape, OperatorCosts& c
   const double rows = tokens * e.chosen / distinct;  // per expert
   const double count = e.layers * on_rank;
   const FlopsPerSecond rate = model.machine.gemm;
-  costs.push_back(
-      GemmCost(model, {OperatorKind::kExpertUp, count, rows, e.up_n, e.up_k, e.bytes_per_weight, rate}));
+  costs.push_back(GemmCost(model, {OperatorKind::kExpertUp, count, rows, e.up_n, e.up_k, e.bytes_per_weight, rate}));
   costs.push_back(
       GemmCost(model, {OperatorKind::kExpertDown, count, rows, e.down_n, e.down_k, e.bytes_per_weight, rate}));
   if (e.replicas <= 1) return;  // one replica: its devices hold all tokens already
   const double ep = e.expert_parallel;
-  const Bytes sent = shape.Tokens() * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep *
-                     model.shard.activation;
+  const Bytes sent =
+      shape.Tokens() * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep * model.shard.activation;
   costs.push_back({.kind = OperatorKind::kExpertAllToAll,
                    .count = 2 * e.layers,
                    .sent = 2 * e.layers * sent,
@@ -174,11 +173,11 @@ void AddCommunication(const StepModel& model, double tokens, OperatorCosts& cost
   }
   if (s.stages > 1) {
     const double count = s.stages - 1;
-    costs.push_back({.kind = OperatorKind::kStageTransfer,
-                     .count = count,
-                     .sent = count * message / s.tensor_parallel,
-                     .communication = count * PointToPoint(model.machine.fabric, message / s.tensor_parallel,
-                                                           s.tensor_parallel)});
+    costs.push_back(
+        {.kind = OperatorKind::kStageTransfer,
+         .count = count,
+         .sent = count * message / s.tensor_parallel,
+         .communication = count * PointToPoint(model.machine.fabric, message / s.tensor_parallel, s.tensor_parallel)});
   }
 }
 

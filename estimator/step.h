@@ -41,9 +41,28 @@ struct StepShape {
 };
 
 enum class OperatorKind {
-  kEmbedding, kQkvProj, kLatentDownProj, kLatentQueryProj, kLatentUpProj, kLatentExpand, kPrefillAttention,
-  kDecodeAttention, kOutProj, kMlpUp, kMlpDown, kSharedMlpUp, kSharedMlpDown, kRouter, kExpertUp, kExpertDown,
-  kElementwise, kAllReduce, kExpertAllToAll, kStageTransfer, kLmHead, kLogitsGather,
+  kEmbedding,
+  kQkvProj,
+  kLatentDownProj,
+  kLatentQueryProj,
+  kLatentUpProj,
+  kLatentExpand,
+  kPrefillAttention,
+  kDecodeAttention,
+  kOutProj,
+  kMlpUp,
+  kMlpDown,
+  kSharedMlpUp,
+  kSharedMlpDown,
+  kRouter,
+  kExpertUp,
+  kExpertDown,
+  kElementwise,
+  kAllReduce,
+  kExpertAllToAll,
+  kStageTransfer,
+  kLmHead,
+  kLogitsGather,
 };
 
 // One kind of operator in one step, all its runs over the layers together, on one device.

@@ -96,8 +96,12 @@ int Serve() {
   ops::WorkerPool large_calls(1);
   ops::WorkerPool sweeps(absl::GetFlag(FLAGS_sweep_threads), /*niceness=*/5);
   ops::WorkerPool writes(1);
-  const rpc::ServiceDeps deps{.catalog = catalog->get(), .clock = absl::Now, .metrics = metrics.get(),
-                              .large_calls = &large_calls, .sweeps = &sweeps, .writes = &writes,
+  const rpc::ServiceDeps deps{.catalog = catalog->get(),
+                              .clock = absl::Now,
+                              .metrics = metrics.get(),
+                              .large_calls = &large_calls,
+                              .sweeps = &sweeps,
+                              .writes = &writes,
                               .max_sweep_points = absl::GetFlag(FLAGS_max_sweep_points)};
   rpc::EstimatorService estimator(deps);
   rpc::CatalogService catalog_service(deps);

@@ -51,8 +51,8 @@ std::vector<CatalogFile> ReadFolder(const fs::path& dir, const std::string& fold
 
 // Faults of one parsed spec, without its file's name.
 template <typename Kind>
-std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind::Spec& spec,
-                                   const absl::Status& parsed, Reading& reading) {
+std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind::Spec& spec, const absl::Status& parsed,
+                                   Reading& reading) {
   std::vector<std::string> faults;
   const std::string stem = fs::path(file.path).stem().string();
   if (spec.id() != stem) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" in a file named \"", stem, "\""));
@@ -104,8 +104,8 @@ Reading ReadDirectory(const std::string& dir) {
 
 absl::StatusOr<Bundle> BundleOf(Reading reading) {
   if (reading.faults.empty()) return std::move(reading.bundle);
-  return absl::InvalidArgumentError(absl::StrCat(reading.faults.size(), " fault(s) in the catalog:\n",
-                                                 absl::StrJoin(reading.faults, "\n")));
+  return absl::InvalidArgumentError(
+      absl::StrCat(reading.faults.size(), " fault(s) in the catalog:\n", absl::StrJoin(reading.faults, "\n")));
 }
 
 }  // namespace

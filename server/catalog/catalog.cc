@@ -83,12 +83,7 @@ void ResolveProfiles(const std::vector<ModelRecord>& models, std::vector<Hardwar
   }
 }
 
-// Profiles outlive a change of the figures, unless the new entry lists its own.
-void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
-  const auto before = HardwareKind::Find(snapshot, spec.id());
-  if (!before.ok() || spec.linear_profiles_size() > 0) return;
-  *spec.mutable_linear_profiles() = (*before)->entry.spec().linear_profiles();
-}
+// Models have nothing to keep.
 void KeepProfiles(const Snapshot&, v1::ModelSpec&) {}
 
 // What is registered under the id, as the snapshot knows it.
@@ -100,6 +95,12 @@ std::optional<std::string> RegisteredEtag(const Snapshot& snapshot, const std::s
 }
 
 }  // namespace
+
+void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
+  const auto before = HardwareKind::Find(snapshot, spec.id());
+  if (!before.ok() || spec.linear_profiles_size() > 0) return;
+  *spec.mutable_linear_profiles() = (*before)->entry.spec().linear_profiles();
+}
 
 Catalog::Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock)
     : bundle_(std::move(bundle)), store_(std::move(store)), clock_(std::move(clock)) {}
@@ -168,8 +169,13 @@ absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spe
 
   const auto* bundled = FindBundled<Kind>(bundle_, kept.id());
   const std::optional<std::string> registered = RegisteredEtag<Kind>(*current_, kept.id());
-  StoreWrite write{.kind = Kind::kKind, .id = kept.id(), .value = kept.SerializeAsString(), .etag = options.etag,
-                   .request_id = options.request_id, .payload_digest = options.payload_digest, .now = clock_()};
+  StoreWrite write{.kind = Kind::kKind,
+                   .id = kept.id(),
+                   .value = kept.SerializeAsString(),
+                   .etag = options.etag,
+                   .request_id = options.request_id,
+                   .payload_digest = options.payload_digest,
+                   .now = clock_()};
   const bool names_bundled = !registered && bundled != nullptr && options.etag == bundled->entry.etag();
   if (names_bundled) write.etag.reset();
   if (options.validate_only) {
@@ -189,9 +195,13 @@ absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spe
 template <typename Kind>
 absl::Status Catalog::Delete(const std::string& id, const WriteOptions& options) {
   absl::MutexLock lock(&mutex_);
-  const absl::StatusOr<StoreWriteResult> result = store_->Write(
-      {.kind = Kind::kKind, .id = id, .value = std::nullopt, .etag = options.etag, .request_id = options.request_id,
-       .payload_digest = options.payload_digest, .now = clock_()});
+  const absl::StatusOr<StoreWriteResult> result = store_->Write({.kind = Kind::kKind,
+                                                                 .id = id,
+                                                                 .value = std::nullopt,
+                                                                 .etag = options.etag,
+                                                                 .request_id = options.request_id,
+                                                                 .payload_digest = options.payload_digest,
+                                                                 .now = clock_()});
   if (result.ok()) {
     Reload().IgnoreError();
     return absl::OkStatus();

@@ -27,6 +27,10 @@ struct WriteOptions {
   bool validate_only = false;
 };
 
+// Copies the linear profiles of the entry that `spec` replaces, unless it lists its own: profiles outlive a change of
+// the figures.
+void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
+
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
 // again.
 class Catalog {
@@ -35,8 +39,7 @@ class Catalog {
 
   // Overlays the store's entries on the bundle. An entry of the store that cannot be read is skipped and counted.
   // Errors: kStoreUnavailable.
-  static absl::StatusOr<std::unique_ptr<Catalog>> Open(Bundle bundle, std::unique_ptr<CatalogStore> store,
-                                                       Clock clock);
+  static absl::StatusOr<std::unique_ptr<Catalog>> Open(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
   // The current snapshot; never null. Takes no lock unless it changed since this thread last asked.
   std::shared_ptr<const Snapshot> snapshot() const;

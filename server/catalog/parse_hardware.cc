@@ -68,12 +68,12 @@ ProfileKey ParseKey(FieldChecks& checks, const std::string& at, const v1::Linear
 
 LinearProfile ParseProfile(FieldChecks& checks, const std::string& at, const v1::LinearProfile& profile) {
   LinearProfile out{.key = ParseKey(checks, at, profile)};
-  out.prefill_tokens_per_second = Number(checks, at + "prefill_tokens_per_second",
-                                         profile.has_prefill_tokens_per_second(), profile.prefill_tokens_per_second(),
-                                         kMaxTokens);
-  out.effective_bandwidth = Bandwidth(checks, at + "effective_bandwidth_bytes_per_second",
-                                      profile.has_effective_bandwidth_bytes_per_second(),
-                                      profile.effective_bandwidth_bytes_per_second());
+  out.prefill_tokens_per_second =
+      Number(checks, at + "prefill_tokens_per_second", profile.has_prefill_tokens_per_second(),
+             profile.prefill_tokens_per_second(), kMaxTokens);
+  out.effective_bandwidth =
+      Bandwidth(checks, at + "effective_bandwidth_bytes_per_second", profile.has_effective_bandwidth_bytes_per_second(),
+                profile.effective_bandwidth_bytes_per_second());
   out.min_prefill_tokens = Number(checks, at + "min_prefill_tokens", profile.has_min_prefill_tokens(),
                                   profile.min_prefill_tokens(), kMaxTokens);
   out.max_prefill_tokens = Number(checks, at + "max_prefill_tokens", profile.has_max_prefill_tokens(),

@@ -99,7 +99,8 @@ void ParseSharedExperts(FieldChecks& checks, const v1::MixtureOfExperts& spec, M
   if (moe.shared_expert_intermediate_size > 0) {
     checks.Add("mixture_of_experts.shared_expert_intermediate_size", " needs num_shared_experts of 1 or more");
   }
-  if (moe.shared_expert_gate) checks.Add("mixture_of_experts.shared_expert_gate", " needs num_shared_experts of 1 or more");
+  if (moe.shared_expert_gate)
+    checks.Add("mixture_of_experts.shared_expert_gate", " needs num_shared_experts of 1 or more");
 }
 
 // Which layers are MoE, and how wide the others are. The first dense ones lead; after them every moe_layer_freq-th.
@@ -108,15 +109,14 @@ void ParseExpertLayers(FieldChecks& checks, const v1::ModelSpec& model, const v1
   const int layers = std::max(1, model.num_hidden_layers());
   moe.first_k_dense_replace =
       checks.Int("mixture_of_experts.first_k_dense_replace", spec.first_k_dense_replace(), 0, layers - 1);
-  moe.moe_layer_freq =
-      spec.has_moe_layer_freq()
-          ? checks.Int("mixture_of_experts.moe_layer_freq", spec.moe_layer_freq(), 1,
-                       std::max(1, layers - moe.first_k_dense_replace))
-          : 1;
-  moe.dense_intermediate_size = spec.has_dense_intermediate_size()
-                                    ? checks.Int("mixture_of_experts.dense_intermediate_size",
-                                                 spec.dense_intermediate_size(), 1, kMaxWidth)
-                                    : model.intermediate_size();
+  moe.moe_layer_freq = spec.has_moe_layer_freq()
+                           ? checks.Int("mixture_of_experts.moe_layer_freq", spec.moe_layer_freq(), 1,
+                                        std::max(1, layers - moe.first_k_dense_replace))
+                           : 1;
+  moe.dense_intermediate_size =
+      spec.has_dense_intermediate_size()
+          ? checks.Int("mixture_of_experts.dense_intermediate_size", spec.dense_intermediate_size(), 1, kMaxWidth)
+          : model.intermediate_size();
 }
 
 MixtureOfExperts ParseExperts(FieldChecks& checks, const v1::ModelSpec& model, foretoken::Dtype native_dtype) {
@@ -139,7 +139,8 @@ void ParseMlp(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
   const bool all_layers_routed =
       spec.has_mixture_of_experts() && spec.mixture_of_experts().first_k_dense_replace() == 0 &&
       (!spec.mixture_of_experts().has_moe_layer_freq() || spec.mixture_of_experts().moe_layer_freq() == 1);
-  const bool stated_elsewhere = spec.has_mixture_of_experts() && spec.mixture_of_experts().has_dense_intermediate_size();
+  const bool stated_elsewhere =
+      spec.has_mixture_of_experts() && spec.mixture_of_experts().has_dense_intermediate_size();
   const int min = all_layers_routed || stated_elsewhere ? 0 : 1;
   model.intermediate_size = checks.Int("intermediate_size", spec.intermediate_size(), min, kMaxWidth);
   if (spec.has_mlp_matrices()) model.mlp_matrices = checks.Int("mlp_matrices", spec.mlp_matrices(), 2, 3);
@@ -197,9 +198,8 @@ void CheckParameterCount(FieldChecks& checks, const v1::ModelSpec& spec, const M
   const double counted = CountParameters(model).Total();
   const auto stated = static_cast<double>(spec.parameter_count());
   if (std::abs(stated - counted) <= kParameterTolerance * counted) return;
-  checks.Add("parameter_count",
-             absl::StrFormat(" %d; the architecture has %.0f, off by %+.2f%%; allowed within 0.01%%",
-                             spec.parameter_count(), counted, 100 * (stated / counted - 1)));
+  checks.Add("parameter_count", absl::StrFormat(" %d; the architecture has %.0f, off by %+.2f%%; allowed within 0.01%%",
+                                                spec.parameter_count(), counted, 100 * (stated / counted - 1)));
 }
 
 void CheckCounts(FieldChecks& checks, const v1::ModelSpec& spec) {

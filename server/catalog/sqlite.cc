@@ -44,8 +44,8 @@ std::string SqliteStatement::Bytes(int column) const {
 
 absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int busy_timeout_ms) {
   sqlite3* raw = nullptr;
-  const int rc = sqlite3_open_v2(path.c_str(), &raw,
-                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int rc =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteDatabase database(raw);
   if (rc != SQLITE_OK) return Error(raw, absl::StrCat("open ", path));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
@@ -54,8 +54,7 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
 
 absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
-  const int rc =
-      sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  const int rc = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (rc != SQLITE_OK) return Error(database_.get(), sql);
   return SqliteStatement(statement);
 }

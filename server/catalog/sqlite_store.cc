@@ -37,8 +37,8 @@ absl::Status Prepare(SqliteDatabase& database) {
   if (!version.ok()) return version.status();
   if (*version > kSchemaVersion) {
     return Refusal(Reason::kStoreUnavailable, "",
-                   absl::StrCat("catalog store: the file has version ", *version, " of a newer program; this one knows ",
-                                kSchemaVersion));
+                   absl::StrCat("catalog store: the file has version ", *version,
+                                " of a newer program; this one knows ", kSchemaVersion));
   }
   if (absl::Status status = database.Execute("PRAGMA journal_mode = WAL"); !status.ok()) return status;
   if (absl::Status status = database.Execute("PRAGMA synchronous = FULL"); !status.ok()) return status;

@@ -19,17 +19,17 @@ absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std:
   if (write.etag == "*") return absl::OkStatus();
   if (!write.etag) {
     if (!write.value || !current_etag) return absl::OkStatus();
-    return RefusalWithDetail(
-        absl::StrCat(Describe(write), " is registered already with etag \"", *current_etag,
-                     "\"; give that etag to replace it, or \"*\""),
-        {.reason = Reason::kAlreadyExists, .violations = {}, .current_etag = *current_etag});
+    return RefusalWithDetail(absl::StrCat(Describe(write), " is registered already with etag \"", *current_etag,
+                                          "\"; give that etag to replace it, or \"*\""),
+                             {.reason = Reason::kAlreadyExists, .violations = {}, .current_etag = *current_etag});
   }
   if (current_etag == write.etag) return absl::OkStatus();
   const std::string found = current_etag ? absl::StrCat("\"", *current_etag, "\"") : "none: nothing is registered";
-  return RefusalWithDetail(absl::StrCat(Describe(write), ": etag \"", *write.etag, "\" given; the current one is ", found),
-                           {.reason = Reason::kEtagMismatch,
-                            .violations = {{"etag", absl::StrCat("is not the current one, ", found)}},
-                            .current_etag = current_etag.value_or("")});
+  return RefusalWithDetail(
+      absl::StrCat(Describe(write), ": etag \"", *write.etag, "\" given; the current one is ", found),
+      {.reason = Reason::kEtagMismatch,
+       .violations = {{"etag", absl::StrCat("is not the current one, ", found)}},
+       .current_etag = current_etag.value_or("")});
 }
 
 absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest) {

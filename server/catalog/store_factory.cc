@@ -29,8 +29,8 @@ absl::Status MakeFolder(const fs::path& folder) {
 std::string DefaultStore() {
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
-  const fs::path base = state != nullptr && *state != '\0' ? fs::path(state)
-                                                           : fs::path(home != nullptr ? home : ".") / ".local/state";
+  const fs::path base =
+      state != nullptr && *state != '\0' ? fs::path(state) : fs::path(home != nullptr ? home : ".") / ".local/state";
   return absl::StrCat("sqlite:", (base / "foretoken" / "catalog.db").string());
 }
 

@@ -1,5 +1,6 @@
 #include "server/rpc/answer.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,17 @@ std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
                  .field = ""};
 }
 
+// How long ago the profile that answered was registered; nothing for an inline or a bundled one.
+std::optional<absl::Duration> CalibrationAge(const Scenario& scenario, const Moment& moment) {
+  const auto record = moment.snapshot.FindHardware(scenario.hardware->id, "");
+  if (!record.ok() || &(*record)->hardware != scenario.hardware || !(*record)->entry.has_update_time()) {
+    return std::nullopt;
+  }
+  const auto& updated = (*record)->entry.update_time();
+  const absl::Time time = absl::FromUnixSeconds(updated.seconds()) + absl::Nanoseconds(updated.nanos());
+  return std::max(moment.now - time, absl::ZeroDuration());
+}
+
 }  // namespace
 
 absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message) {
@@ -42,6 +54,9 @@ absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& 
   absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario, detail);
   if (!estimate.ok()) return reader.WithPrefix(estimate.status());
   WriteEstimate(*estimate, message);
+  if (!estimate->calibration_id.empty()) {
+    if (const auto age = CalibrationAge(**scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
+  }
   if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);
   if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);

@@ -15,9 +15,9 @@ absl::Status CheckRequestId(const std::string& id) {
   bool printable = id.size() <= kMaxRequestIdBytes;
   for (const char c : id) printable = printable && c >= ' ' && c < 0x7f;
   if (printable) return absl::OkStatus();
-  return Refusal(Reason::kInvalidField, "request_id",
-                 absl::StrCat("request_id of ", id.size(), " bytes; allowed up to ", kMaxRequestIdBytes,
-                              " printable characters"));
+  return Refusal(
+      Reason::kInvalidField, "request_id",
+      absl::StrCat("request_id of ", id.size(), " bytes; allowed up to ", kMaxRequestIdBytes, " printable characters"));
 }
 
 // The whole request is its payload, but for what makes it a repetition.

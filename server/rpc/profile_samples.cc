@@ -8,6 +8,7 @@
 #include "estimator/errors.h"
 #include "estimator/profile_fit.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "server/catalog/catalog.h"
 #include "server/catalog/parse.h"
 #include "server/rpc/convert.h"
 
@@ -108,13 +109,6 @@ void WriteReport(const ProfileFit& fit, const Scenario& scenario, v1::ProfileRep
   }
 }
 
-// Profiles of the entry that this one replaces, unless it lists its own.
-void KeepProfiles(const catalog::Snapshot& snapshot, v1::HardwareSpec& spec) {
-  if (spec.linear_profiles_size() > 0) return;
-  const auto before = snapshot.FindHardware(spec.id(), "spec.id");
-  if (before.ok()) *spec.mutable_linear_profiles() = (*before)->entry.spec().linear_profiles();
-}
-
 void ReplaceProfile(v1::LinearProfile profile, v1::HardwareSpec& spec) {
   auto& profiles = *spec.mutable_linear_profiles();
   const auto same = [&profile](const v1::LinearProfile& other) { return SameKey(other, profile); };
@@ -147,7 +141,7 @@ absl::Status AddProfile(const v1::RegisterHardwareRequest& request, const catalo
   const absl::StatusOr<ProfileFit> fit = FitProfile(scenario, *samples);
   if (!fit.ok()) return fit.status();
   WriteReport(*fit, scenario, report);
-  KeepProfiles(snapshot, spec);
+  catalog::KeepProfiles(snapshot, spec);
   ReplaceProfile(ToProto(ProfileOf(scenario, *fit), *fit), spec);
   return absl::OkStatus();
 }

@@ -128,8 +128,10 @@ TEST_P(StoreTest, OfManyWritersWithOneEtagOneWins) {
       StoreWrite write = Put("a", std::to_string(i));
       write.etag = etag;
       const absl::Status status = store_->Write(write).status();
-      if (status.ok()) ++won;
-      else EXPECT_EQ(DetailOf(status).reason, Reason::kEtagMismatch);
+      if (status.ok())
+        ++won;
+      else
+        EXPECT_EQ(DetailOf(status).reason, Reason::kEtagMismatch);
     });
   }
   for (std::thread& writer : writers) writer.join();

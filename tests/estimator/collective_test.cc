@@ -7,10 +7,8 @@
 namespace foretoken {
 namespace {
 
-constexpr Fabric kNode = {.link = BytesPerSecond(100e9),
-                          .scale_out = BytesPerSecond(10e9),
-                          .latency = Seconds(1e-6),
-                          .devices_per_node = 8};
+constexpr Fabric kNode = {
+    .link = BytesPerSecond(100e9), .scale_out = BytesPerSecond(10e9), .latency = Seconds(1e-6), .devices_per_node = 8};
 
 TEST(AllReduceTest, TakesTheBestAlgorithm) {
   struct Case {

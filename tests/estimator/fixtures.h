@@ -42,10 +42,8 @@ inline Model Mixtral8x7b() {
               .head_dim = 128,
               .intermediate_size = 14336,
               .vocab_size = 32000};
-  model.mixture_of_experts = MixtureOfExperts{.num_experts = 8,
-                                              .num_experts_per_tok = 2,
-                                              .moe_intermediate_size = 14336,
-                                              .dense_intermediate_size = 14336};
+  model.mixture_of_experts = MixtureOfExperts{
+      .num_experts = 8, .num_experts_per_tok = 2, .moe_intermediate_size = 14336, .dense_intermediate_size = 14336};
   return model;
 }
 
@@ -59,8 +57,8 @@ inline Model DeepseekV2Lite() {
               .head_dim = 128,
               .intermediate_size = 10944,
               .vocab_size = 102400};
-  model.latent_attention = LatentAttention{
-      .kv_lora_rank = 512, .qk_rope_head_dim = 64, .qk_nope_head_dim = 128, .v_head_dim = 128};
+  model.latent_attention =
+      LatentAttention{.kv_lora_rank = 512, .qk_rope_head_dim = 64, .qk_nope_head_dim = 128, .v_head_dim = 128};
   model.mixture_of_experts = MixtureOfExperts{.num_experts = 64,
                                               .num_experts_per_tok = 6,
                                               .moe_intermediate_size = 1408,

@@ -159,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"memory", [](Scenario& s, Model&, Hardware&) { s.workload.batch_size = 1000; },
                     Reason::kOutOfMemory, "workload.batch_size", "smallest tensor_parallel that fits this batch: 16"},
         RefusalCase{"weights", [](Scenario&, Model&, Hardware& h) { h.memory_capacity = Gibibytes(8); },
-                    Reason::kOutOfMemory, "workload.batch_size", "largest batch_size that fits at tensor_parallel 1: 0"},
+                    Reason::kOutOfMemory, "workload.batch_size",
+                    "largest batch_size that fits at tensor_parallel 1: 0"},
         RefusalCase{"unsupported", [](Scenario&, Model& m, Hardware&) { m.unsupported_reason = "hybrid layers"; },
                     Reason::kUnsupportedModel, "model", "hybrid layers"},
         RefusalCase{"live load", [](Scenario& s, Model&, Hardware&) { s.live_load.emplace(); }, Reason::kNotModelled,
@@ -189,9 +190,8 @@ TEST(NoCacheTest, EveryStepIsAPrefillOfEverything) {
   std::vector<Warning> warnings;
   const Estimate estimate = MustEstimate(scenario);
   const StepModel step = *MakeStepModel(scenario, GenericPrior(), &warnings);
-  EXPECT_DOUBLE_EQ(
-      estimate.tpot.time.value(),
-      StepTime(step, {.prefill_sequences = 1, .prefill_tokens = 101, .logits_rows = 1}).Total().value());
+  EXPECT_DOUBLE_EQ(estimate.tpot.time.value(),
+                   StepTime(step, {.prefill_sequences = 1, .prefill_tokens = 101, .logits_rows = 1}).Total().value());
   EXPECT_EQ(estimate.memory->kv_cache.value(), 0);
 }
 

@@ -56,8 +56,8 @@ class ScenarioSource {
 std::string Describe(const Scenario& s) {
   std::ostringstream out;
   out << s.model->id << " tp " << s.deployment.tensor_parallel << " pp " << s.deployment.pipeline_parallel << " B "
-      << s.workload.batch_size << " S " << s.workload.prompt_tokens << " p " << s.workload.cached_prefix_tokens
-      << " O " << s.workload.output_tokens << " chunk " << s.deployment.prefill_chunk_tokens.value_or(0) << " s "
+      << s.workload.batch_size << " S " << s.workload.prompt_tokens << " p " << s.workload.cached_prefix_tokens << " O "
+      << s.workload.output_tokens << " chunk " << s.deployment.prefill_chunk_tokens.value_or(0) << " s "
       << s.deployment.roofline_exponent;
   return out.str();
 }
@@ -125,7 +125,8 @@ TEST(PropertyTest, MoreWorkIsNeverFaster) {
         break;
     }
     const double slack = 1 + 2e-3 * (i % 3 != 2);  // the closed form's own error, where it is not one sum extended
-    ASSERT_GE(Of(more).e2e.time.value() * slack, Of(less).e2e.time.value()) << Describe(less) << " | " << Describe(more);
+    ASSERT_GE(Of(more).e2e.time.value() * slack, Of(less).e2e.time.value())
+        << Describe(less) << " | " << Describe(more);
   }
 }
 
@@ -185,8 +186,7 @@ TEST(PropertyTest, DataParallelMultipliesThroughputOnly) {
     ASSERT_DOUBLE_EQ(four.e2e.time.value(), one.e2e.time.value()) << Describe(scenario);
     ASSERT_NEAR(four.throughput.output_tokens_per_second, 4 * one.throughput.output_tokens_per_second,
                 1e-9 * four.throughput.output_tokens_per_second);
-    ASSERT_NEAR(four.throughput.output_tokens_per_second_per_device,
-                one.throughput.output_tokens_per_second_per_device,
+    ASSERT_NEAR(four.throughput.output_tokens_per_second_per_device, one.throughput.output_tokens_per_second_per_device,
                 1e-9 * one.throughput.output_tokens_per_second_per_device);
   }
 }
@@ -210,9 +210,16 @@ TEST(PropertyTest, DoublingTheLayersDoublesTheirPart) {
 
 // The rules of thumb of "LLM inference performance engineering: best practices" [S3].
 TEST(HeuristicTest, HoldAsPublished) {
-  Model mpt7b = {.id = "mpt-7b", .num_hidden_layers = 32, .hidden_size = 4096, .num_attention_heads = 32,
-                 .num_key_value_heads = 32, .head_dim = 128, .intermediate_size = 16384, .vocab_size = 50432,
-                 .tie_word_embeddings = true, .mlp_matrices = 2};
+  Model mpt7b = {.id = "mpt-7b",
+                 .num_hidden_layers = 32,
+                 .hidden_size = 4096,
+                 .num_attention_heads = 32,
+                 .num_key_value_heads = 32,
+                 .head_dim = 128,
+                 .intermediate_size = 16384,
+                 .vocab_size = 50432,
+                 .tie_word_embeddings = true,
+                 .mlp_matrices = 2};
   Model mpt30b = mpt7b;
   mpt30b.num_hidden_layers = 48;
   mpt30b.hidden_size = 7168;

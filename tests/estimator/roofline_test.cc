@@ -43,9 +43,7 @@ TEST(JoinHostTest, PartsSumToTheSmoothMaximum) {
   EXPECT_DOUBLE_EQ(step.memory.value(), step.communication.value());
 }
 
-TEST(JoinHostTest, AnIdleDeviceLeavesTheHost) {
-  EXPECT_DOUBLE_EQ(JoinHost({}, Seconds(3), 2).host.value(), 3);
-}
+TEST(JoinHostTest, AnIdleDeviceLeavesTheHost) { EXPECT_DOUBLE_EQ(JoinHost({}, Seconds(3), 2).host.value(), 3); }
 
 }  // namespace
 }  // namespace foretoken

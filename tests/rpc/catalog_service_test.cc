@@ -112,6 +112,10 @@ TEST_F(CatalogServiceTest, SamplesBecomeTheProfileThatAnswers) {
   EXPECT_EQ(estimate.estimate().method(), v1::METHOD_LINEAR_PROFILE);
   EXPECT_NEAR(estimate.estimate().ttft().seconds(), 0.1, 1e-9);
   EXPECT_EQ(estimate.estimate().decode_steps(), 100);
+  EXPECT_EQ(estimate.estimate().calibration_age().seconds(), 0);
+  now_ += absl::Seconds(90);
+  ASSERT_TRUE(Estimate(scenario, &estimate).ok());
+  EXPECT_EQ(estimate.estimate().calibration_age().seconds(), 90);
   EXPECT_FALSE(estimate.estimate().prefill().has_parts());
   EXPECT_EQ(estimate.estimate().decode().provenance(), v1::PROVENANCE_CALIBRATED);
   scenario.mutable_deployment()->set_engine("other");

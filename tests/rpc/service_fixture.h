@@ -52,8 +52,13 @@ class ServiceTest : public testing::Test {
   ServiceTest() {
     catalog_ = *catalog::Catalog::Open(*catalog::LoadEmbeddedBundle(), std::make_unique<catalog::MemoryStore>(),
                                        [this] { return now_; });
-    deps_ = {.catalog = catalog_.get(), .clock = [this] { return now_; }, .metrics = &metrics_,
-             .large_calls = &pool_, .sweeps = &pool_, .writes = &writes_, .max_sweep_points = 100'000};
+    deps_ = {.catalog = catalog_.get(),
+             .clock = [this] { return now_; },
+             .metrics = &metrics_,
+             .large_calls = &pool_,
+             .sweeps = &pool_,
+             .writes = &writes_,
+             .max_sweep_points = 100'000};
     estimator_service_ = std::make_unique<EstimatorService>(deps_);
     catalog_service_ = std::make_unique<CatalogService>(deps_);
     server_ = *ops::GrpcServer::Start({.listen = ""}, {estimator_service_.get(), catalog_service_.get()});
