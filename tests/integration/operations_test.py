@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -156,6 +157,20 @@ class SharedStore(unittest.TestCase):
     def write_many(server, name):
         for i in range(50):
             server.client.call("CatalogService/RegisterHardware", spec=hardware(f"many-{name}-{i}"))
+
+    def test_a_store_that_another_holds_refuses_writes_and_serves_reads(self):
+        with ServerProcess() as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("held"))
+            holder = sqlite3.connect(server.store, isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("late"), timeout=30)
+            self.assertEqual((refused.exception.code.name, refused.exception.reason),
+                             ("UNAVAILABLE", "STORE_UNAVAILABLE"))
+            server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="held"))
+            holder.execute("ROLLBACK")
+            holder.close()
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
 
     def test_registrations_survive_a_restart(self):
         with ServerProcess() as server:
