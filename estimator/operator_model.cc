@@ -91,12 +91,23 @@ Bytes KvRead(const StepModel& model, double sequences, double context) {
   return bytes / model.shard.stages;
 }
 
+// Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
+// mixture of them has no one such batch.
+std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& model, Bytes kv_per_token) {
+  if (scenario.model->mixture_of_experts) return std::nullopt;
+  const Workload& w = scenario.workload;
+  return ComputeBoundBatch(DecodeBalance{.parameters = CountParameters(*scenario.model).Total(),
+                                         .per_weight = model.shard.weight,
+                                         .context = w.prompt_tokens + w.output_tokens / 2.0,
+                                         .kv_per_token = kv_per_token,
+                                         .peak = model.machine.matrix_peak,
+                                         .bandwidth = model.machine.memory_peak});
+}
+
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, const Waves& waves) {
   const Deployment& d = scenario.deployment;
   const Bytes kv = waves.sequences * capacity.kv_per_sequence;
   const Bytes beside = capacity.usable - capacity.weights - capacity.activations;
-  const ParameterCounts counts = CountParameters(*scenario.model);
-  const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens / 2.0;
   const Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   return {.weights = capacity.weights,
           .kv_cache = kv,
@@ -105,12 +116,7 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
           .largest_batch = capacity.largest_batch * d.data_parallel,
           .kv_tokens_capacity = std::max(0.0, std::floor(beside / capacity.kv_per_token)),
           .kv_per_token = kv_per_token,
-          .compute_bound_batch = ComputeBoundBatch(DecodeBalance{.parameters = counts.Active(),
-                                                                 .per_weight = model.shard.weight,
-                                                                 .context = context,
-                                                                 .kv_per_token = kv_per_token,
-                                                                 .peak = model.machine.matrix_peak,
-                                                                 .bandwidth = model.machine.memory_peak})};
+          .compute_bound_batch = BalancedBatch(scenario, model, kv_per_token)};
 }
 
 Phase MakePhase(const TimeParts& parts, Provenance provenance) {

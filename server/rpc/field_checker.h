@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,7 @@ class FieldChecker {
       : parent_(parent), violations_(violations) {}
 
   void Add(std::string_view field, std::string_view description);
-  void Required(std::string_view field) { Add(field, "required"); }
+  void Required(std::string_view field) { Add(field, std::string(field) + " is required"); }
 
   // An integer from `low` to `high`.
   int Int(std::string_view field, int value, int low, int high = kMaxInt);

@@ -66,14 +66,14 @@ void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view pre
   if (message.has_model_id()) return ReadModelId(message.model_id(), prefix);
   if (message.has_model_spec()) return ReadModelSpec(message.model_spec(), prefix);
   PartState& state = Start(Part::kModel, prefix);
-  state.violations.push_back({"model_id", "required: model_id or model_spec"});
+  state.violations.push_back({"model_id", "model_id or model_spec is required"});
 }
 
 void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view prefix) {
   if (message.has_hardware_id()) return ReadHardwareId(message.hardware_id(), prefix);
   if (message.has_hardware_spec()) return ReadHardwareSpec(message.hardware_spec(), prefix);
   PartState& state = Start(Part::kHardware, prefix);
-  state.violations.push_back({"hardware_id", "required: hardware_id or hardware_spec"});
+  state.violations.push_back({"hardware_id", "hardware_id or hardware_spec is required"});
 }
 
 void ScenarioReader::ReadModelId(const std::string& id, std::string_view prefix) {
