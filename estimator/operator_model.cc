@@ -33,7 +33,7 @@ absl::Status CheckCovered(const Scenario& scenario) {
     return Refusal(Reason::kNotModelled, field,
                    absl::StrCat("the operator model does not cover ", what, " yet; allowed: a static batch"));
   };
-  if (scenario.live_load) return refuse("live_load", "a live load");
+  if (scenario.live_load && !IsIdle(*scenario.live_load)) return refuse("live_load", "a live load");
   if (w.batching != BatchingPolicy::kStatic)
     return refuse("workload.batching_policy", "dynamic or continuous batching");
   if (w.request_rate_per_second) return refuse("workload.request_rate_per_second", "an arrival rate");

@@ -28,4 +28,11 @@ void ResolveDtypes(const Model& model, Deployment& deployment) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
+bool IsIdle(const LiveLoad& load) {
+  const bool nothing_runs = load.running_sequences.value_or(0) == 0 && load.waiting_requests.value_or(0) == 0 &&
+                            load.queued_prefill_tokens.value_or(0) == 0 &&
+                            load.in_flight_prefill_tokens.value_or(0) == 0;
+  return nothing_runs && !load.free_kv_tokens && !load.max_num_seqs && !load.max_num_batched_tokens;
+}
+
 }  // namespace foretoken

@@ -88,6 +88,9 @@ struct LiveLoad {
   int kv_block_tokens = 16;
 };
 
+// Whether nothing runs, waits or is limited: a replica that a request would have to itself.
+bool IsIdle(const LiveLoad& load);
+
 struct Slo {
   std::optional<Seconds> max_ttft;
   std::optional<Seconds> max_tpot;

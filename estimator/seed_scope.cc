@@ -65,7 +65,7 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
   }
   const Workload& w = scenario.workload;
   const Part parts[] = {
-      {scenario.live_load.has_value(), "live_load"},
+      {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
       {w.request_rate_per_second.has_value(), "workload.request_rate_per_second"},
       {w.batching != BatchingPolicy::kStatic, "workload.batching_policy"},
       {w.output_lengths.has_value(), "workload.output_length_distribution"},

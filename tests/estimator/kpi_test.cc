@@ -278,7 +278,7 @@ TEST_F(EstimateKpiTest, RefusesWhatItDoesNotModel) {
   const Case cases[] = {
       {"deployment.tensor_parallel", [](Scenario& s) { s.deployment.tensor_parallel = 2; }},
       {"workload.batch_size", [](Scenario& s) { s.workload.batch_size = 2; }},
-      {"live_load", [](Scenario& s) { s.live_load = LiveLoad{}; }},
+      {"live_load", [](Scenario& s) { s.live_load = LiveLoad{.running_sequences = 1}; }},
       {"workload.batching_policy", [](Scenario& s) { s.workload.batching = BatchingPolicy::kContinuous; }},
   };
   for (const Case& c : cases) {

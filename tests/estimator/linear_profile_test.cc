@@ -193,7 +193,7 @@ TEST_F(EstimateTest, RefusesWhatItDoesNotModel) {
     void (*change)(Scenario&);
   };
   const Case cases[] = {
-      {"live_load", [](Scenario& s) { s.live_load = LiveLoad{}; }},
+      {"live_load", [](Scenario& s) { s.live_load = LiveLoad{.running_sequences = 1}; }},
       {"workload.request_rate_per_second", [](Scenario& s) { s.workload.request_rate_per_second = 1; }},
       {"workload.batching_policy", [](Scenario& s) { s.workload.batching = BatchingPolicy::kContinuous; }},
       {"workload.kv_cache_mode", [](Scenario& s) { s.workload.kv_cache_mode = KvCacheMode::kNone; }},

@@ -163,8 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "largest batch_size that fits at tensor_parallel 1: 0"},
         RefusalCase{"unsupported", [](Scenario&, Model& m, Hardware&) { m.unsupported_reason = "hybrid layers"; },
                     Reason::kUnsupportedModel, "model", "hybrid layers"},
-        RefusalCase{"live load", [](Scenario& s, Model&, Hardware&) { s.live_load.emplace(); }, Reason::kNotModelled,
-                    "live_load", "a live load"}),
+        RefusalCase{"live load", [](Scenario& s, Model&, Hardware&) { s.live_load = LiveLoad{.running_sequences = 1}; },
+                    Reason::kNotModelled, "live_load", "a live load"}),
     [](const auto& info) {
       std::string name = info.param.name;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

@@ -48,6 +48,23 @@ TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
   EXPECT_GT(response.estimate().tpot().seconds(), 0);
 }
 
+// An idle replica's load changes nothing but that its age is told, and warned of when it is old.
+TEST_F(ServiceTest, TheAgeOfALiveLoadIsEchoed) {
+  v1::Scenario scenario = Scenario(1, 1000, 10);
+  scenario.mutable_live_load()->set_running_sequences(0);
+  scenario.mutable_live_load()->mutable_time_observed()->set_seconds(absl::ToUnixSeconds(now_) - 3);
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  EXPECT_EQ(response.estimate().live_load_age().seconds(), 3);
+  EXPECT_EQ(response.estimate().warnings_size(), 0);
+  now_ += absl::Seconds(60);
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  EXPECT_EQ(response.estimate().live_load_age().seconds(), 63);
+  EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_STALE_LOAD);
+  scenario.mutable_live_load()->set_running_sequences(5);
+  EXPECT_EQ(PartsOf(Estimate(scenario, &response)).reason, "NOT_MODELLED");
+}
+
 struct BadCase {
   const char* name;
   std::function<void(v1::Scenario&)> change;
