@@ -5,11 +5,6 @@
 #include <string>
 #include <thread>
 
-#include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -17,6 +12,7 @@
 #include "server/catalog/catalog.h"
 #include "server/catalog/embedded.h"
 #include "server/catalog/store_factory.h"
+#include "server/flags.h"
 #include "server/ops/catalog_metrics.h"
 #include "server/ops/grpc_server.h"
 #include "server/ops/log.h"
@@ -25,18 +21,6 @@
 #include "server/ops/signals.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
-
-ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
-ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
-ABSL_FLAG(std::string, catalog_dir, "", "folder of the bundled catalog; empty: the one that is compiled in");
-ABSL_FLAG(std::string, catalog_store, "",
-          "where registered entries live: sqlite:PATH or memory:; empty: a SQLite file under the user's state "
-          "directory ($XDG_STATE_HOME or ~/.local/state)");
-ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
-ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
-ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
-ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
-ABSL_FLAG(absl::Duration, refresh_interval, absl::Seconds(1), "how often the store is asked for others' writes");
 
 namespace foretoken {
 namespace {
@@ -56,20 +40,19 @@ int Fail(std::string_view event, const absl::Status& status) {
   return 1;
 }
 
-absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog() {
-  const std::string dir = absl::GetFlag(FLAGS_catalog_dir);
-  absl::StatusOr<catalog::Bundle> bundle = dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(dir);
+absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags& flags) {
+  absl::StatusOr<catalog::Bundle> bundle =
+      flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  const std::string name = absl::GetFlag(FLAGS_catalog_store);
-  auto store = catalog::OpenStore(name.empty() ? catalog::DefaultStore() : name);
+  auto store = catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
 
 // Asks the store for others' writes until told to stop; a store that stops answering is told once.
-void KeepFresh(catalog::Catalog& catalog, absl::Notification& stop) {
+void KeepFresh(catalog::Catalog& catalog, absl::Duration interval, absl::Notification& stop) {
   bool failed = false;
-  while (!stop.WaitForNotificationWithTimeout(absl::GetFlag(FLAGS_refresh_interval))) {
+  while (!stop.WaitForNotificationWithTimeout(interval)) {
     const absl::Status status = catalog.Refresh();
     if (!status.ok() && !failed) Log(LogLevel::kWarning, "catalog_stale", {{"error", std::string(status.message())}});
     if (status.ok() && failed) Log(LogLevel::kInfo, "catalog_fresh");
@@ -89,12 +72,36 @@ void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics
        {"skipped_entries", absl::StrCat(catalog.skipped_entries())}});
 }
 
-int Serve() {
-  absl::StatusOr<std::unique_ptr<catalog::Catalog>> catalog = OpenCatalog();
+// No metrics where no address is asked for.
+absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const std::string& address,
+                                                                 std::shared_ptr<ops::Metrics> metrics,
+                                                                 const catalog::Catalog& catalog) {
+  if (address.empty()) return nullptr;
+  return ops::MetricsServer::Start(address,
+                                   {std::move(metrics), std::make_shared<ops::CatalogMetrics>(&catalog, absl::Now)});
+}
+
+// Serves until a signal comes, then lets running calls end.
+void ServeUntilSignal(const ServerFlags& flags, ops::GrpcServer& server, const ops::MetricsServer* metrics,
+                      catalog::Catalog& catalog) {
+  absl::Notification stop;
+  std::thread refresher([&] { KeepFresh(catalog, flags.refresh_interval, stop); });
+  server.SetServing(true);
+  LogServing(server, metrics, catalog);
+  const std::string_view signal = ops::WaitForTerminationSignal();
+  Log(LogLevel::kInfo, "draining", {{"signal", std::string(signal)}});
+  server.Drain(flags.drain_timeout);
+  stop.Notify();
+  refresher.join();
+  Log(LogLevel::kInfo, "stopped");
+}
+
+int Serve(const ServerFlags& flags) {
+  absl::StatusOr<std::unique_ptr<catalog::Catalog>> catalog = OpenCatalog(flags);
   if (!catalog.ok()) return Fail("catalog_unavailable", catalog.status());
   const auto metrics = std::make_shared<ops::Metrics>(FORETOKEN_VERSION);
   ops::WorkerPool large_calls(1);
-  ops::WorkerPool sweeps(absl::GetFlag(FLAGS_sweep_threads), /*niceness=*/5);
+  ops::WorkerPool sweeps(flags.sweep_threads, /*niceness=*/5);
   ops::WorkerPool writes(1);
   const rpc::ServiceDeps deps{.catalog = catalog->get(),
                               .clock = absl::Now,
@@ -102,30 +109,17 @@ int Serve() {
                               .large_calls = &large_calls,
                               .sweeps = &sweeps,
                               .writes = &writes,
-                              .max_sweep_points = absl::GetFlag(FLAGS_max_sweep_points)};
-  rpc::EstimatorService estimator(deps);
+                              .max_sweep_points = flags.max_sweep_points};
+  rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
-
-  std::unique_ptr<ops::MetricsServer> metrics_server;
-  if (const std::string address = absl::GetFlag(FLAGS_metrics_listen); !address.empty()) {
-    auto state = std::make_shared<ops::CatalogMetrics>(catalog->get(), absl::Now);
-    auto started = ops::MetricsServer::Start(address, {metrics, state});
-    if (!started.ok()) return Fail("metrics_unavailable", started.status());
-    metrics_server = *std::move(started);
-  }
-  auto server = ops::GrpcServer::Start({.listen = absl::GetFlag(FLAGS_listen)}, {&estimator, &catalog_service});
+  const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog);
+  if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
+  const auto server = ops::GrpcServer::Start({.listen = flags.listen,
+                                              .max_message_bytes = flags.max_message_bytes,
+                                              .max_concurrent_streams = flags.max_concurrent_streams},
+                                             {&estimator_service, &catalog_service});
   if (!server.ok()) return Fail("listen_failed", server.status());
-  absl::Notification stop;
-  std::thread refresher([&] { KeepFresh(**catalog, stop); });
-  (*server)->SetServing(true);
-  LogServing(**server, metrics_server.get(), **catalog);
-
-  const std::string_view signal = ops::WaitForTerminationSignal();
-  Log(LogLevel::kInfo, "draining", {{"signal", std::string(signal)}});
-  (*server)->Drain(absl::GetFlag(FLAGS_drain_timeout));
-  stop.Notify();
-  refresher.join();
-  Log(LogLevel::kInfo, "stopped");
+  ServeUntilSignal(flags, **server, metrics_server->get(), **catalog);
   // Nothing is left to save, and the threads of gRPC and of the metrics library take seconds to unwind.
   std::_Exit(0);
 }
@@ -135,19 +129,8 @@ int Serve() {
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // 2 to 9% of a call
-  absl::SetProgramUsageMessage(
-      "tells how long LLM requests will take on given hardware, over gRPC.\n\nFlags may also stand in a file, one a "
-      "line: --flagfile=PATH.");
-  absl::FlagsUsageConfig config;
-  config.version_string = [] { return std::string("foretokend " FORETOKEN_VERSION "\n"); };
-  config.contains_help_flags = [](absl::string_view file) { return absl::EndsWith(file, "server/main.cc"); };
-  absl::SetFlagsUsageConfig(config);
-  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
-  if (rest.size() > 1) {
-    std::fprintf(stderr, "foretokend: unexpected argument \"%s\"; see --help\n", rest[1]);
-    return 2;
-  }
-  if (const std::string dir = absl::GetFlag(FLAGS_check_catalog); !dir.empty()) return foretoken::CheckCatalog(dir);
+  const foretoken::ServerFlags flags = foretoken::ParseFlags(argc, argv);
+  if (!flags.check_catalog.empty()) return foretoken::CheckCatalog(flags.check_catalog);
   foretoken::ops::BlockTerminationSignals();
-  return foretoken::Serve();
+  return foretoken::Serve(flags);
 }

@@ -94,6 +94,23 @@ std::optional<std::string> RegisteredEtag(const Snapshot& snapshot, const std::s
   return (*record)->entry.etag();
 }
 
+// A refusal as the caller of a write has to see it: the store knows of no bundled entries, so where the etag stood for
+// one (`named_bundled`) it was asked to create, and where nothing is registered it has no etag to tell.
+absl::Status WithBundledEtag(const absl::Status& refusal, const std::string& bundled_etag, bool named_bundled) {
+  RefusalDetail detail = DetailOf(refusal);
+  if (named_bundled && detail.reason == Reason::kAlreadyExists) {
+    const std::string found = absl::StrCat("etag \"", bundled_etag, "\" is of the bundled entry; the current one is \"",
+                                           detail.current_etag, "\" of a registered one");
+    detail.reason = Reason::kEtagMismatch;
+    detail.violations = {{"etag", found}};
+    return RefusalWithDetail(found, detail);
+  }
+  if (detail.reason != Reason::kEtagMismatch || !detail.current_etag.empty() || bundled_etag.empty()) return refusal;
+  detail.current_etag = bundled_etag;
+  return RefusalWithDetail(absl::StrCat(refusal.message(), "; the bundled entry has etag \"", bundled_etag, "\""),
+                           detail);
+}
+
 }  // namespace
 
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
@@ -108,7 +125,7 @@ Catalog::Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock
 absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Bundle bundle, std::unique_ptr<CatalogStore> store,
                                                        Clock clock) {
   auto catalog = std::unique_ptr<Catalog>(new Catalog(std::move(bundle), std::move(store), std::move(clock)));
-  absl::MutexLock lock(&catalog->mutex_);
+  absl::MutexLock lock(&catalog->store_mutex_);
   if (absl::Status status = catalog->Reload(); !status.ok()) return status;
   return catalog;
 }
@@ -144,31 +161,42 @@ void Catalog::Swap(StoreContents contents) {
   v1::CatalogRevision revision;
   revision.set_bundle_digest(bundle_.digest);
   revision.set_store_revision(contents.revision);
-  current_ = std::make_shared<Snapshot>(std::move(hardware), std::move(models), std::move(revision), clock_());
+  auto next = std::make_shared<Snapshot>(std::move(hardware), std::move(models), std::move(revision), clock_());
+  absl::MutexLock lock(&mutex_);
+  current_ = std::move(next);
   skipped_.store(skipped, std::memory_order_relaxed);
   generation_.store(NextGeneration(), std::memory_order_release);
 }
 
-absl::Status Catalog::Refresh() {
+absl::Status Catalog::ReloadIfMoved() {
   const absl::StatusOr<int64_t> revision = store_->ReadRevision();
   if (!revision.ok()) return revision.status();
-  absl::MutexLock lock(&mutex_);
-  if (current_->revision().store_revision() != *revision) return Reload();
-  current_->MarkLoaded(clock_());
+  const std::shared_ptr<const Snapshot> current = Current();
+  if (current->revision().store_revision() != *revision) return Reload();
+  current->MarkLoaded(clock_());
   return absl::OkStatus();
+}
+
+absl::Status Catalog::Refresh() {
+  absl::MutexLock lock(&store_mutex_);
+  return ReloadIfMoved();
 }
 
 template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spec, const WriteOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&store_mutex_);
+  if (options.validate_only) {
+    if (absl::Status status = ReloadIfMoved(); !status.ok()) return status;
+  }
+  const std::shared_ptr<const Snapshot> current = Current();
   typename Kind::Spec kept = spec;
-  KeepProfiles(*current_, kept);
+  KeepProfiles(*current, kept);
   if (kept.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
   absl::StatusOr<typename Kind::Record> record = Kind::Parse(kept);
   if (!record.ok()) return WithFieldPrefix(record.status(), "spec.");
 
   const auto* bundled = FindBundled<Kind>(bundle_, kept.id());
-  const std::optional<std::string> registered = RegisteredEtag<Kind>(*current_, kept.id());
+  const std::optional<std::string> registered = RegisteredEtag<Kind>(*current, kept.id());
   StoreWrite write{.kind = Kind::kKind,
                    .id = kept.id(),
                    .value = kept.SerializeAsString(),
@@ -176,15 +204,18 @@ absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spe
                    .request_id = options.request_id,
                    .payload_digest = options.payload_digest,
                    .now = clock_()};
-  const bool names_bundled = !registered && bundled != nullptr && options.etag == bundled->entry.etag();
+  const std::string bundled_etag = bundled == nullptr ? "" : bundled->entry.etag();
+  const bool names_bundled = bundled != nullptr && options.etag == bundled_etag;
   if (names_bundled) write.etag.reset();
   if (options.validate_only) {
-    if (absl::Status status = CheckPrecondition(write, registered); !status.ok()) return status;
+    if (absl::Status status = CheckPrecondition(write, registered); !status.ok()) {
+      return WithBundledEtag(status, bundled_etag, names_bundled);
+    }
     Stamp("", write.now, bundled != nullptr, record->entry);
     return std::move(record->entry);
   }
   absl::StatusOr<StoreWriteResult> result = store_->Write(write);
-  if (!result.ok()) return result.status();
+  if (!result.ok()) return WithBundledEtag(result.status(), bundled_etag, names_bundled);
   Reload().IgnoreError();  // stored it is; a store that cannot be read back now is told by the next Refresh
   const StoredEntry stored{write.kind, write.id, result->value, result->etag, result->revision, result->update_time};
   absl::StatusOr<typename Kind::Record> written = ReadStored<Kind>(stored, bundle_);
@@ -194,7 +225,7 @@ absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spe
 
 template <typename Kind>
 absl::Status Catalog::Delete(const std::string& id, const WriteOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&store_mutex_);
   const absl::StatusOr<StoreWriteResult> result = store_->Write({.kind = Kind::kKind,
                                                                  .id = id,
                                                                  .value = std::nullopt,
@@ -207,7 +238,7 @@ absl::Status Catalog::Delete(const std::string& id, const WriteOptions& options)
     return absl::OkStatus();
   }
   if (DetailOf(result.status()).reason != Reason::kUnknownId) return result.status();
-  const auto record = Kind::Find(*current_, id);
+  const auto record = Kind::Find(*Current(), id);
   if (!record.ok()) return record.status();
   return Refusal(Reason::kBundledEntry, Kind::kIdField,
                  absl::StrCat("\"", id, "\" is bundled: it cannot be deleted, only shadowed by a registered entry"));

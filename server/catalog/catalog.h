@@ -45,7 +45,8 @@ class Catalog {
   std::shared_ptr<const Snapshot> snapshot() const;
 
   // Checks and stores an entry, and swaps the snapshot before it returns. The etag of a bundled entry stands for it
-  // while nothing is registered under its id. Field paths are relative to the request ("spec.id", "etag").
+  // while nothing is registered under its id. A dry run checks the etag against the store as it is now, and so needs
+  // it; it does not look at request_id. Field paths are relative to the request ("spec.id", "etag").
   // Errors: kInvalidField, and those of CatalogStore::Write.
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
@@ -65,8 +66,10 @@ class Catalog {
   Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
   // Reads the store and swaps the snapshot.
-  absl::Status Reload() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Swap(StoreContents contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Reload() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  // The same, where the store's revision moved.
+  absl::Status ReloadIfMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  void Swap(StoreContents contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
   std::shared_ptr<const Snapshot> Current() const;
   template <typename Kind>
   absl::StatusOr<typename Kind::Entry> Put(const typename Kind::Spec& spec, const WriteOptions& options);
@@ -79,7 +82,9 @@ class Catalog {
   std::atomic<int> skipped_{0};
   // Changes with every snapshot, and never repeats in this process.
   std::atomic<uint64_t> generation_{0};
-  mutable absl::Mutex mutex_;  // of writes and of current_; readers take it only when generation_ moved
+  // Orders this process's writes and reloads. Held while the store is waited for, so readers never take it.
+  absl::Mutex store_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  mutable absl::Mutex mutex_;  // of current_ alone; readers take it only when generation_ moved
   std::shared_ptr<const Snapshot> current_ ABSL_GUARDED_BY(mutex_);
 };
 

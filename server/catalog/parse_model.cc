@@ -34,7 +34,9 @@ void ParseHeads(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
   if (spec.has_head_dim()) {
     model.head_dim = checks.Int("head_dim", spec.head_dim(), 1, kMaxWidth);
   } else if (spec.has_latent_attention()) {
-    model.head_dim = spec.latent_attention().qk_nope_head_dim() + spec.latent_attention().qk_rope_head_dim();
+    const v1::LatentAttention& mla = spec.latent_attention();  // not checked yet: clamped, so that the sum is an int
+    model.head_dim =
+        std::clamp(mla.qk_nope_head_dim(), 0, kMaxWidth) + std::clamp(mla.qk_rope_head_dim(), 0, kMaxWidth);
   } else if (spec.num_attention_heads() > 0) {
     RequireMultiple(checks, "hidden_size", spec.hidden_size(), "num_attention_heads", spec.num_attention_heads());
     model.head_dim = spec.hidden_size() / spec.num_attention_heads();

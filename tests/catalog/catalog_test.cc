@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "estimator/errors.h"
 #include "server/catalog/memory_store.h"
 
@@ -165,6 +166,61 @@ TEST_F(CatalogTest, TwoCatalogsInOneThreadKeepTheirOwnSnapshots) {
   EXPECT_EQ(one->snapshot()->hardware().size(), 1u);
   EXPECT_EQ(two->snapshot()->hardware().size(), 0u);
   EXPECT_EQ(one->snapshot()->hardware().size(), 1u);
+}
+
+// A store whose write does not return until the test lets it, as one that waits for another process's lock.
+class SlowStore : public SharedStore {
+ public:
+  using SharedStore::SharedStore;
+  absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override {
+    writing.Notify();
+    go_on.WaitForNotification();
+    return SharedStore::Write(write);
+  }
+  absl::Notification writing, go_on;
+};
+
+TEST_F(CatalogTest, ReadersDoNotWaitForASlowStore) {
+  auto owned = std::make_unique<SlowStore>(store_);
+  SlowStore& slow = *owned;
+  const auto catalog = *Catalog::Open(OneEntry(), std::move(owned), [this] { return now_; });
+  std::thread writer([&] { EXPECT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {}).ok()); });
+  slow.writing.WaitForNotification();
+  absl::Notification read;
+  std::thread reader([&] {  // a thread that has never read has nothing cached
+    catalog->snapshot();
+    read.Notify();
+  });
+  EXPECT_TRUE(read.WaitForNotificationWithTimeout(absl::Seconds(5)));
+  slow.go_on.Notify();
+  writer.join();
+  reader.join();
+}
+
+TEST_F(CatalogTest, ARefusedEtagNamesTheBundledOneWhereNothingIsRegistered) {
+  const auto catalog = Open();
+  const std::string bundled = (*catalog->snapshot()->FindHardware("chip-a", ""))->entry.etag();
+  const absl::Status refused = catalog->PutHardware(Hardware("chip-a", 2e12), {.etag = "r99"}).status();
+  EXPECT_EQ(DetailOf(refused).reason, Reason::kEtagMismatch);
+  EXPECT_EQ(DetailOf(refused).current_etag, bundled);
+}
+
+TEST_F(CatalogTest, LosingARaceForABundledEntryIsAMismatchOfEtags) {
+  const auto first = Open();
+  const auto second = Open();  // as another process, which has not seen the first one's write yet
+  const std::string bundled = (*first->snapshot()->FindHardware("chip-a", ""))->entry.etag();
+  const std::string won = first->PutHardware(Hardware("chip-a", 2e12), {.etag = bundled})->etag();
+  const absl::Status lost = second->PutHardware(Hardware("chip-a", 3e12), {.etag = bundled}).status();
+  EXPECT_EQ(DetailOf(lost).reason, Reason::kEtagMismatch);
+  EXPECT_EQ(DetailOf(lost).current_etag, won);
+}
+
+TEST_F(CatalogTest, ADryRunSeesWhatAnotherProcessRegistered) {
+  const auto first = Open();
+  const auto second = Open();
+  ASSERT_TRUE(first->PutHardware(Hardware("chip-b", 2e12), {}).ok());
+  const auto dry = second->PutHardware(Hardware("chip-b", 3e12), {.validate_only = true});
+  EXPECT_EQ(DetailOf(dry.status()).reason, Reason::kAlreadyExists);
 }
 
 }  // namespace

@@ -1,0 +1,101 @@
+#include "server/flags.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/marshalling.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
+ABSL_FLAG(std::string, catalog_dir, "", "folder of the bundled catalog; empty: the one that is compiled in");
+ABSL_FLAG(std::string, catalog_store, "",
+          "where registered entries live: sqlite:PATH or memory:; empty: a SQLite file under the user's state "
+          "directory ($XDG_STATE_HOME or ~/.local/state)");
+ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
+ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
+ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
+ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
+ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
+ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
+ABSL_FLAG(absl::Duration, refresh_interval, absl::Seconds(1), "how often the store is asked for others' writes");
+
+namespace foretoken {
+namespace {
+
+constexpr int kBadFlags = 2;
+
+bool parsing = false;
+bool help_asked = false;
+
+// The flag library ends the process with 1 both for a bad flag and for --help. Shells expect 2 and 0, so its exit is
+// caught here while parsing lasts.
+void CorrectExitCode(int code, void*) {
+  if (!parsing || code != 1) return;
+  std::fflush(nullptr);
+  std::_Exit(help_asked ? 0 : kBadFlags);
+}
+
+void Describe() {
+  absl::SetProgramUsageMessage(
+      "tells how long LLM requests will take on given hardware, over gRPC.\n\nFlags may also stand in a file, one a "
+      "line: --flagfile=PATH.");
+  absl::FlagsUsageConfig config;
+  config.version_string = [] { return std::string("foretokend " FORETOKEN_VERSION "\n"); };
+  config.contains_help_flags = [](absl::string_view file) { return absl::EndsWith(file, "server/flags.cc"); };
+  absl::SetFlagsUsageConfig(config);
+}
+
+[[noreturn]] void Refuse(const std::string& message) {
+  std::fprintf(stderr, "foretokend: %s\n", message.c_str());
+  std::exit(kBadFlags);
+}
+
+template <typename T>
+T InRange(const absl::Flag<T>& flag, T low, T high) {
+  const T value = absl::GetFlag(flag);
+  if (value >= low && value <= high) return value;
+  Refuse(absl::StrCat("--", absl::GetFlagReflectionHandle(flag).Name(), "=", absl::UnparseFlag<T>(value), "; allowed ",
+                      absl::UnparseFlag<T>(low), " to ", absl::UnparseFlag<T>(high)));
+}
+
+void Parse(int argc, char** argv) {
+  Describe();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    help_asked = help_asked || argument.starts_with("--help") || argument.starts_with("-help");
+  }
+  parsing = true;
+  on_exit(CorrectExitCode, nullptr);
+  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
+  parsing = false;
+  if (rest.size() > 1) Refuse(absl::StrCat("unexpected argument \"", rest[1], "\"; see --help"));
+}
+
+}  // namespace
+
+ServerFlags ParseFlags(int argc, char** argv) {
+  Parse(argc, argv);
+  return {
+      .listen = absl::GetFlag(FLAGS_listen),
+      .metrics_listen = absl::GetFlag(FLAGS_metrics_listen),
+      .catalog_dir = absl::GetFlag(FLAGS_catalog_dir),
+      .catalog_store = absl::GetFlag(FLAGS_catalog_store),
+      .check_catalog = absl::GetFlag(FLAGS_check_catalog),
+      .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
+      .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
+      .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
+      .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),
+      .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),
+      .refresh_interval = InRange(FLAGS_refresh_interval, absl::Milliseconds(10), absl::Hours(1)),
+  };
+}
+
+}  // namespace foretoken

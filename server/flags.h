@@ -1,0 +1,33 @@
+// The command line of foretokend. Every flag may also stand in a file: --flagfile=PATH, one flag a line.
+#ifndef FORETOKEN_SERVER_FLAGS_H_
+#define FORETOKEN_SERVER_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace foretoken {
+
+// Parsed and in range. The flags' own texts (--help) say what each means.
+struct ServerFlags {
+  std::string listen;
+  std::string metrics_listen;
+  std::string catalog_dir;
+  std::string catalog_store;
+  std::string check_catalog;
+  int64_t max_sweep_points = 0;
+  int max_message_bytes = 0;
+  int max_concurrent_streams = 0;
+  int sweep_threads = 0;
+  absl::Duration drain_timeout;
+  absl::Duration refresh_interval;
+};
+
+// Ends the process with 0 after --help and --version, and with 2 and a message on stderr where a flag is unknown,
+// malformed or out of range, or an argument is no flag. REQUIRES: called once, before other threads start.
+ServerFlags ParseFlags(int argc, char** argv);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_SERVER_FLAGS_H_
