@@ -48,16 +48,20 @@ double StepTokens(const Scenario& scenario, double batch) {
   return std::max({std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch});
 }
 
-Bytes Activations(const Scenario& scenario, const Shard& shard, double batch) {
+}  // namespace
+
+Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
   const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
   const Bytes logits = batch * shard.vocab * BytesPerElement(Dtype::kFp32);
   return StepTokens(scenario, batch) * ActivationPerToken(shard, scenario, context) + logits;
 }
 
+namespace {
+
 // The largest whole batch whose weights, activations and KV fit: activations grow with the batch, so by bisection.
 double LargestBatch(const Scenario& scenario, const Shard& shard, Bytes usable, Bytes kv_per_sequence) {
   const auto fits = [&](double batch) {
-    return shard.weights_total + Activations(scenario, shard, batch) + batch * kv_per_sequence <= usable;
+    return shard.weights_total + StepActivations(scenario, shard, batch) + batch * kv_per_sequence <= usable;
   };
   if (!fits(1)) return 0;
   double low = 1;
@@ -92,7 +96,7 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
   c.weights = shard.weights_total;
   c.batch = std::ceil(static_cast<double>(w.batch_size) / scenario.deployment.data_parallel);
-  c.activations = Activations(scenario, shard, c.batch);
+  c.activations = StepActivations(scenario, shard, c.batch);
   const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
   c.kv_per_sequence = keeps ? KvPerSequence(shard, context) : Bytes(0);
   c.kv_per_token = shard.layers / shard.stages * shard.kv_elements * shard.kv;

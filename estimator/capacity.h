@@ -25,6 +25,9 @@ struct Capacity {
   bool Fits() const { return batch <= largest_batch; }
 };
 
+// Activations of the largest step while `batch` sequences of the workload are on a replica.
+Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch);
+
 // REQUIRES: shard and machine of the scenario's model, hardware and deployment.
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine);
 

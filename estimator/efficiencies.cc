@@ -26,8 +26,7 @@ const Efficiencies& GenericPrior() {
       .host_request = Seconds(11e-6),
       .admission = Seconds(2.7e-3),
       .admission_per_request = Seconds(0.21e-3),
-      .prefill_share = 0.32,
-      .burst_share = 0.5,
+      .prefill_share = 0.7,
       .expert_skew = 0.2,
   };
   return prior;

@@ -28,8 +28,9 @@ struct Efficiencies {
   Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
 
-  double prefill_share = 0;  // xi: share of others' prefills that a decoding request waits for, closed loop
-  double burst_share = 0;    // kappa: 0 requests arrive staggered, 1 all at once, closed loop
+  // xi: share of the others' prefills that delays a request's decode steps, the rest its first token; closed loop.
+  // 1: prompts come staggered, 0: all at once.
+  double prefill_share = 1;
 
   double expert_skew = 0;  // how much busier the busiest expert-parallel rank is than the mean
 

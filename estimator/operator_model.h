@@ -19,8 +19,7 @@ namespace foretoken {
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings);
 
-// Errors: those of MakeStepModel; kOutOfMemory; kNotModelled for a live load, dynamic batching and arrival rates;
-// kInvalidField where the KV cache mode lacks what it needs.
+// Errors: those of MakeStepModel; those of Serve (serving.h).
 absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail);
 

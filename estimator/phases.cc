@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimator/prefill.h"
 #include "estimator/quadrature.h"
 
 namespace foretoken {
 namespace {
-
-PrefillShape ShapeOf(const Workload& workload, const Deployment& deployment, double sequences) {
-  PrefillShape shape{.sequences = sequences,
-                     .new_tokens = static_cast<double>(workload.prompt_tokens - workload.cached_prefix_tokens),
-                     .prior = static_cast<double>(workload.cached_prefix_tokens)};
-  if (deployment.prefill_chunk_tokens) shape.chunk_tokens = *deployment.prefill_chunk_tokens;
-  return shape;
-}
 
 // The prompt comes at r tokens/s and chunk j can start when its last token is there; chunk times t_j grow with the
 // context before them. What is left after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ...
@@ -44,10 +35,18 @@ double Microbatch(const StepModel& model, double sequences) { return std::ceil(s
 
 }  // namespace
 
+PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences) {
+  PrefillShape shape{.sequences = sequences,
+                     .new_tokens = static_cast<double>(workload.prompt_tokens - workload.cached_prefix_tokens),
+                     .prior = static_cast<double>(workload.cached_prefix_tokens)};
+  if (deployment.prefill_chunk_tokens) shape.chunk_tokens = *deployment.prefill_chunk_tokens;
+  return shape;
+}
+
 TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
                        double sequences) {
   if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
-  const PrefillShape shape = ShapeOf(workload, deployment, sequences);
+  const PrefillShape shape = PromptShape(workload, deployment, sequences);
   const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
   TimeParts parts =
       pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second) : PrefillTime(model, shape);

@@ -4,10 +4,14 @@
 #define FORETOKEN_ESTIMATOR_PHASES_H_
 
 #include "estimator/decode.h"
+#include "estimator/prefill.h"
 #include "estimator/scenario.h"
 #include "estimator/step.h"
 
 namespace foretoken {
+
+// What `sequences` of the workload have to prefill.
+PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences);
 
 // From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
 // prefill of what is not cached. With the pipelined prompt cache what is left when the last prompt token arrives.

@@ -51,14 +51,18 @@ double PrefillChunks(const PrefillShape& shape) {
   return std::ceil(shape.new_tokens / *shape.chunk_tokens);
 }
 
-TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index) {
+StepShape ChunkStep(const PrefillShape& shape, double index) {
   const double chunks = PrefillChunks(shape);
   const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
   const bool last = index >= chunks - 1;
-  return StepTime(model, {.prefill_sequences = shape.sequences,
-                          .prefill_tokens = last ? shape.new_tokens - (chunks - 1) * size : size,
-                          .prefill_prior = shape.prior + index * size,
-                          .logits_rows = last ? shape.sequences : 0});
+  return {.prefill_sequences = shape.sequences,
+          .prefill_tokens = last ? shape.new_tokens - (chunks - 1) * size : size,
+          .prefill_prior = shape.prior + index * size,
+          .logits_rows = last ? shape.sequences : 0};
+}
+
+TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index) {
+  return StepTime(model, ChunkStep(shape, index));
 }
 
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {

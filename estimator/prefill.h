@@ -16,7 +16,10 @@ struct PrefillShape {
   std::optional<double> chunk_tokens;
 };
 
-// Time of chunk number `index` (from 0), all sequences in lockstep; the last one makes the first tokens.
+// The step of chunk number `index` (from 0), all sequences in lockstep; the last one makes the first tokens.
+StepShape ChunkStep(const PrefillShape& shape, double index);
+
+// Its time.
 TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index);
 
 // Number of chunks: ceil(n / C); 1 when whole.

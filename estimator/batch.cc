@@ -1,0 +1,48 @@
+#include "estimator/batch.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/phases.h"
+
+namespace foretoken {
+namespace {
+
+// A batch as it runs: `count` equal ones of `sequences` per replica, one after the other.
+struct Waves {
+  double count = 1;
+  double sequences = 1;
+};
+
+absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& warnings) {
+  const Capacity& capacity = replica.capacity;
+  const Workload& workload = replica.scenario.workload;
+  if (capacity.Fits()) return Waves{.sequences = capacity.batch};
+  const bool may_wave = workload.capacity_policy == CapacityPolicy::kWaves && capacity.largest_batch >= 1;
+  if (!may_wave) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
+  const double count = std::ceil(capacity.batch / capacity.largest_batch);
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat("batch_size ", workload.batch_size, " does not fit at once; ",
+                                   capacity.largest_batch, " per replica do, so it runs in ", count, " waves"),
+                      "workload.batch_size"});
+  return Waves{.count = count, .sequences = std::ceil(capacity.batch / count)};
+}
+
+}  // namespace
+
+absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings) {
+  const absl::StatusOr<Waves> waves = PlanWaves(replica, warnings);
+  if (!waves.ok()) return waves.status();
+  const Workload& w = replica.scenario.workload;
+  Served served{.decode_steps = w.output_tokens - 1.0, .running = waves->sequences, .waves = waves->count};
+  served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, served.running);
+  served.prefilled = served.running;
+  served.prefill_work = served.prefill.Total();
+  served.decode = DecodePhase(replica.model, w, served.running).Sum(served.decode_steps);
+  const Seconds one_wave = served.prefill.Total() + served.decode.Total();
+  served.prefill.queueing += (waves->count - 1) * one_wave;
+  served.requests_per_second = w.batch_size / (waves->count * one_wave.value());
+  return served;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,45 @@
+// How requests meet the engine: each batching policy turns a scenario into the times of one request.
+//
+//   static, dynamic   batch.h           all prompts together, the batch ends with its longest sequence
+//   closed loop       closed_loop.h     continuous batching at constant concurrency
+//
+// Formulas, sources and worked numbers: docs/model.md, "Serving".
+#ifndef FORETOKEN_ESTIMATOR_SERVING_H_
+#define FORETOKEN_ESTIMATOR_SERVING_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/capacity.h"
+#include "estimator/estimate.h"
+#include "estimator/scenario.h"
+#include "estimator/step.h"
+
+namespace foretoken {
+
+// One replica of the deployment, as every policy sees it. Views: what they refer to outlives them.
+struct Replica {
+  const Scenario& scenario;
+  const StepModel& model;
+  const Capacity& capacity;
+};
+
+// What one request meets. Waiting is the queueing part of both phases.
+struct Served {
+  TimeParts prefill;               // from arrival to the first token
+  TimeParts decode;                // all decode steps together
+  double decode_steps = 0;         // of the sequence that ends last
+  Seconds step_wait;               // waiting in each decode step, within `decode`
+  double running = 1;              // sequences of a replica that decode together
+  double prefilled = 1;            // sequences of a replica that are prefilled together
+  Seconds prefill_work;            // what that takes without waiting for others
+  double waves = 1;                // batches that run one after the other
+  double requests_per_second = 0;  // of the deployment
+};
+
+// Serves the scenario by its batching policy. Errors: kOutOfMemory; kNotModelled.
+absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_SERVING_H_
