@@ -34,11 +34,11 @@ void AddWaits(const Replica& replica, Served& served) {
   served.step_wait = in_steps * others / served.decode_steps;
 }
 
-void WarnOfQueue(const Replica& replica, std::vector<Warning>& warnings) {
-  if (replica.capacity.Fits()) return;
+void WarnOfQueue(double concurrency, double most, std::vector<Warning>& warnings) {
+  if (concurrency <= most) return;
   warnings.push_back({WarningCode::kWaves,
-                      absl::StrCat("of ", replica.capacity.batch, " requests per replica ",
-                                   replica.capacity.largest_batch, " fit at once; the others wait in the queue"),
+                      absl::StrCat("of ", concurrency, " requests per replica ", most,
+                                   " can run at once; the others wait in the queue"),
                       "workload.batch_size"});
 }
 
@@ -47,9 +47,10 @@ void WarnOfQueue(const Replica& replica, std::vector<Warning>& warnings) {
 absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warning>& warnings) {
   const Workload& w = replica.scenario.workload;
   const Capacity& capacity = replica.capacity;
-  if (capacity.largest_batch < 1) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
-  WarnOfQueue(replica, warnings);
-  Served served{.decode_steps = w.output_tokens - 1.0, .running = std::min(capacity.batch, capacity.largest_batch)};
+  const double most = MostRunning(replica);
+  if (most < 1) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
+  WarnOfQueue(capacity.batch, most, warnings);
+  Served served{.decode_steps = w.output_tokens - 1.0, .running = std::min(capacity.batch, most)};
   served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1);
   served.prefill_work = served.prefill.Total();
   served.decode = DecodePhase(replica.model, w, served.running).Sum(served.decode_steps);

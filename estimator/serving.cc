@@ -1,11 +1,13 @@
 #include "estimator/serving.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/batch.h"
 #include "estimator/closed_loop.h"
 #include "estimator/errors.h"
+#include "estimator/open_loop.h"
 
 namespace foretoken {
 namespace {
@@ -15,11 +17,25 @@ absl::Status NotCovered(std::string_view field, std::string_view what) {
                  absl::StrCat("the operator model does not cover ", absl::string_view(what.data(), what.size())));
 }
 
+// Steady states start from nothing: of a live load they use the engine's limits.
+bool IsLoaded(const Scenario& scenario) {
+  if (!scenario.live_load) return false;
+  LiveLoad load = *scenario.live_load;
+  if (scenario.workload.batching == BatchingPolicy::kContinuous) {
+    load.max_num_seqs.reset();
+    load.max_num_batched_tokens.reset();
+  }
+  return !IsIdle(load);
+}
+
 absl::Status CheckCovered(const Scenario& scenario) {
   const Workload& w = scenario.workload;
-  if (scenario.live_load && !IsIdle(*scenario.live_load)) return NotCovered("live_load", "a live load yet");
+  if (IsLoaded(scenario)) return NotCovered("live_load", "a live load yet");
   if (w.batching == BatchingPolicy::kDynamic) return NotCovered("workload.batching_policy", "dynamic batching yet");
-  if (w.request_rate_per_second) return NotCovered("workload.request_rate_per_second", "an arrival rate yet");
+  if (w.request_rate_per_second && w.batching == BatchingPolicy::kStatic) {
+    return NotCovered("workload.request_rate_per_second",
+                      "an arrival rate under static batching; allowed: continuous batching");
+  }
   if (w.output_lengths) return NotCovered("workload.output_length_distribution", "output lengths that differ yet");
   const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
   if (w.batching == BatchingPolicy::kContinuous && !keeps) {
@@ -32,10 +48,17 @@ absl::Status CheckCovered(const Scenario& scenario) {
 
 }  // namespace
 
+double MostRunning(const Replica& replica) {
+  const double fits = replica.capacity.largest_batch;
+  const std::optional<LiveLoad>& load = replica.scenario.live_load;
+  return load && load->max_num_seqs ? std::min<double>(fits, *load->max_num_seqs) : fits;
+}
+
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings) {
   if (absl::Status covered = CheckCovered(replica.scenario); !covered.ok()) return covered;
-  if (replica.scenario.workload.batching == BatchingPolicy::kContinuous) return ServeClosedLoop(replica, warnings);
-  return ServeStatic(replica, warnings);
+  const Workload& w = replica.scenario.workload;
+  if (w.batching != BatchingPolicy::kContinuous) return ServeStatic(replica, warnings);
+  return w.request_rate_per_second ? ServeOpenLoop(replica) : ServeClosedLoop(replica, warnings);
 }
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 //
 //   static, dynamic   batch.h           all prompts together, the batch ends with its longest sequence
 //   closed loop       closed_loop.h     continuous batching at constant concurrency
+//   open loop         open_loop.h       continuous batching of requests that arrive at a rate
 //
 // Formulas, sources and worked numbers: docs/model.md, "Serving".
 #ifndef FORETOKEN_ESTIMATOR_SERVING_H_
@@ -37,7 +38,11 @@ struct Served {
   double requests_per_second = 0;  // of the deployment
 };
 
-// Serves the scenario by its batching policy. Errors: kOutOfMemory; kNotModelled.
+// Most sequences of the workload that a replica runs at once: what memory holds, and the engine's limit where the live
+// load states it. May be 0.
+double MostRunning(const Replica& replica);
+
+// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled.
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

@@ -1,0 +1,103 @@
+#include "estimator/open_loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+#include "estimator/decode.h"
+#include "estimator/errors.h"
+#include "estimator/mixed_prefill.h"
+#include "estimator/phases.h"
+
+namespace foretoken {
+namespace {
+
+// The replica while `decoding` sequences decode on average. Arrivals see that many; one that decodes sees itself too.
+class OperatingPoint {
+ public:
+  OperatingPoint(const Replica& replica, double most, double decoding)
+      : workload_(replica.scenario.workload),
+        stages_(replica.model.shard.stages),
+        decoding_(decoding),
+        running_(std::min(most, decoding + 1)),
+        mixed_(MixPrefill(
+            replica.model, PromptShape(workload_, replica.scenario.deployment, 1),
+            {.sequences = decoding / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
+        decode_(DecodeCurve(replica.model, std::max(1.0, running_ / stages_))
+                    .Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
+
+  double Steps() const { return workload_.output_tokens - 1.0; }
+  double running() const { return running_; }
+  Seconds riding() const { return mixed_.riding; }
+  // All decode steps of a request, without the prefills between them.
+  const TimeParts& Decode() const { return decode_; }
+  // X: time that the prefill of a request takes from the others.
+  Seconds Prefill() const { return mixed_.added / stages_; }
+  // Half of the step that runs as a request arrives, where one does: 1 - exp(-B) of the time.
+  Seconds Residual() const {
+    if (Steps() < 1) return Seconds(0);
+    return (1 - std::exp(-decoding_)) * Decode().Total() / Steps() / (2 * stages_);
+  }
+  // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
+  double Rate() const {
+    if (Steps() < 1) return 1 / Prefill().value();
+    return decoding_ / (Decode().Total() + decoding_ * Prefill()).value();
+  }
+
+ private:
+  const Workload& workload_;
+  double stages_;
+  double decoding_;
+  double running_;
+  MixedPrefill mixed_;
+  TimeParts decode_;
+};
+
+// The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
+OperatingPoint Balance(const Replica& replica, double most, double rate) {
+  constexpr int kHalvings = 50;
+  double low = 0;
+  double high = most;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (OperatingPoint(replica, most, middle).Rate() < rate ? low : high) = middle;
+  }
+  return {replica, most, high};
+}
+
+absl::Status Unstable(const Replica& replica, double most, double stable) {
+  const double replicas = replica.scenario.deployment.data_parallel;
+  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
+                 absl::StrFormat("request_rate_per_second %g; %s on %s with at most %g sequences per replica serves "
+                                 "below %g",
+                                 *replica.scenario.workload.request_rate_per_second, replica.scenario.model->id,
+                                 replica.scenario.hardware->id, most, stable * replicas));
+}
+
+}  // namespace
+
+absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
+  const double most = MostRunning(replica);
+  if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  const Workload& w = replica.scenario.workload;
+  const double rate = *w.request_rate_per_second / replica.scenario.deployment.data_parallel;
+  const double stable = OperatingPoint(replica, most, most).Rate();
+  if (!(rate < stable)) return Unstable(replica, most, stable);
+  const OperatingPoint point = Balance(replica, most, rate);
+  const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
+  Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
+                .decode = point.Decode(),
+                .decode_steps = point.Steps(),
+                .running = point.running(),
+                .requests_per_second = *w.request_rate_per_second};
+  served.prefill_work = served.prefill.Total();
+  // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
+  served.prefill.queueing += point.Prefill() * (prefilling / (2 * (1 - prefilling)));
+  served.prefill.queueing += point.Residual() + point.riding();
+  const Seconds stalls = point.Decode().Total() * (prefilling / (1 - prefilling));
+  served.decode.queueing += stalls;
+  if (served.decode_steps > 0) served.step_wait = stalls / served.decode_steps;
+  return served;
+}
+
+}  // namespace foretoken
