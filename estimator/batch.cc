@@ -36,9 +36,11 @@ absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>&
   const Workload& w = replica.scenario.workload;
   Served served{.decode_steps = w.output_tokens - 1.0, .running = waves->sequences, .waves = waves->count};
   served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, served.running);
-  served.prefilled = served.running;
+  served.held = served.prefilled = served.running;
   served.prefill_work = served.prefill.Total();
-  served.decode = DecodePhase(replica.model, w, served.running).Sum(served.decode_steps);
+  const DecodePhase decode(replica.model, w, served.running);
+  served.decode = decode.Sum(served.decode_steps);
+  served.step = [decode](double j) { return decode.Step(j); };
   const Seconds one_wave = served.prefill.Total() + served.decode.Total();
   served.prefill.queueing += (waves->count - 1) * one_wave;
   served.requests_per_second = w.batch_size / (waves->count * one_wave.value());

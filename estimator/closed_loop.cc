@@ -31,7 +31,6 @@ void AddWaits(const Replica& replica, Served& served) {
   if (served.decode_steps < 1) return;  // nobody decodes
   served.prefill.queueing += served.decode.Total() / served.decode_steps / (2 * stages) + mixed.riding;
   served.decode.queueing += in_steps * others;
-  served.step_wait = in_steps * others / served.decode_steps;
 }
 
 void WarnOfQueue(double concurrency, double most, std::vector<Warning>& warnings) {
@@ -52,9 +51,13 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   WarnOfQueue(capacity.batch, most, warnings);
   Served served{.decode_steps = w.output_tokens - 1.0, .running = std::min(capacity.batch, most)};
   served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1);
+  served.held = served.running;
   served.prefill_work = served.prefill.Total();
-  served.decode = DecodePhase(replica.model, w, served.running).Sum(served.decode_steps);
+  const DecodePhase decode(replica.model, w, served.running);
+  served.decode = decode.Sum(served.decode_steps);
   AddWaits(replica, served);
+  const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
+  served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
   // Little's law: requests that find no memory wait while those that run come and go.
   const Seconds on_replica = served.prefill.Total() + served.decode.Total();
   served.prefill.queueing += (capacity.batch / served.running - 1) * on_replica;

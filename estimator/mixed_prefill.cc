@@ -21,12 +21,14 @@ MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const
   const double chunks = PrefillChunks(shape);
   const auto over_chunks = [&](const auto& step) { return PanelSum(step, 0, chunks - 2) + step(chunks - 1); };
   const Seconds alone = over_chunks([&](double i) { return PrefillChunk(model, shape, i); }).Total();
-  if (riders.sequences <= 0) return {.added = alone};
+  if (riders.sequences <= 0) return {.steps = alone, .added = alone};
   const Seconds mixed =
       over_chunks([&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), riders)); }).Total();
   const Seconds decode = StepTime(model, WithRiders({}, riders)).Total();
   // A step that does more takes longer; the bound keeps rounding out of the waits.
-  return {.added = std::max(Seconds(0), mixed - chunks * decode), .riding = std::max(Seconds(0), mixed - alone)};
+  return {.steps = mixed,
+          .added = std::max(Seconds(0), mixed - chunks * decode),
+          .riding = std::max(Seconds(0), mixed - alone)};
 }
 
 }  // namespace foretoken

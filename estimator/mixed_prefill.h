@@ -15,11 +15,12 @@ struct Riders {
 };
 
 struct MixedPrefill {
+  Seconds steps;   // the steps that hold the prompt's chunks
   Seconds added;   // what the prompt adds to the riders' steps: its marginal time
   Seconds riding;  // what the riders add to the prompt's own steps
 };
 
-// Over all chunks of the shape: sum of step(chunk + riders) - step(riders), and of step(chunk + riders) - step(chunk).
+// Over all chunks of the shape: step(chunk + riders), less step(riders), less step(chunk).
 // Without riders the prompt adds its own time. Nothing to prefill: nothing. [ours]
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const Riders& riders);
 

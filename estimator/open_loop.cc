@@ -23,14 +23,15 @@ class OperatingPoint {
         mixed_(MixPrefill(
             replica.model, PromptShape(workload_, replica.scenario.deployment, 1),
             {.sequences = decoding / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
-        decode_(DecodeCurve(replica.model, std::max(1.0, running_ / stages_))
-                    .Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
+        curve_(replica.model, std::max(1.0, running_ / stages_)),
+        decode_(curve_.Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
 
   double Steps() const { return workload_.output_tokens - 1.0; }
   double running() const { return running_; }
   Seconds riding() const { return mixed_.riding; }
   // All decode steps of a request, without the prefills between them.
   const TimeParts& Decode() const { return decode_; }
+  TimeParts Step(double j) const { return curve_.Step(workload_.prompt_tokens + j); }
   // X: time that the prefill of a request takes from the others.
   Seconds Prefill() const { return mixed_.added / stages_; }
   // Half of the step that runs as a request arrives, where one does: 1 - exp(-B) of the time.
@@ -50,6 +51,7 @@ class OperatingPoint {
   double decoding_;
   double running_;
   MixedPrefill mixed_;
+  DecodeCurve curve_;
   TimeParts decode_;
 };
 
@@ -89,6 +91,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
                 .decode = point.Decode(),
                 .decode_steps = point.Steps(),
                 .running = point.running(),
+                .held = point.running(),
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill.Total();
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
@@ -96,7 +99,11 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   served.prefill.queueing += point.Residual() + point.riding();
   const Seconds stalls = point.Decode().Total() * (prefilling / (1 - prefilling));
   served.decode.queueing += stalls;
-  if (served.decode_steps > 0) served.step_wait = stalls / served.decode_steps;
+  served.step = [point, prefilling](double j) {
+    TimeParts step = point.Step(j);
+    step.queueing += step.Total() * (prefilling / (1 - prefilling));
+    return step;
+  };
   return served;
 }
 

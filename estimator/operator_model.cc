@@ -8,7 +8,6 @@
 #include "estimator/capacity.h"
 #include "estimator/errors.h"
 #include "estimator/explain.h"
-#include "estimator/phases.h"
 #include "estimator/serving.h"
 #include "estimator/usage.h"
 
@@ -61,14 +60,14 @@ void FillTimes(const Scenario& scenario, const StepModel& model, const Served& s
   estimate.ttft.time = served.prefill.Total();
   estimate.e2e.time = served.prefill.Total() + served.decode.Total();
   if (estimate.tpot_is_next_step) {
-    const TimeParts next = DecodePhase(model, w, served.running).Step(1);
+    const TimeParts next = served.step(1);
     estimate.decode.bound = next.LargestPart();
     estimate.tpot.time = next.Total();
   } else {
     estimate.tpot.time = served.decode.Total() / served.decode_steps;
   }
   estimate.throughput = MakeThroughput(scenario, served.requests_per_second, estimate.tpot.time);
-  estimate.mbu = DecodeBandwidthUtilization(model, w, served.running, estimate.tpot.time);
+  estimate.mbu = DecodeBandwidthUtilization(model, w, served.running, served.held, estimate.tpot.time);
   estimate.mfu = PrefillUtilization(model, w, served.prefilled, served.prefill_work);
 }
 
@@ -90,10 +89,9 @@ void FillOperators(const Scenario& scenario, const StepModel& model, const Serve
                           .logits_rows = decoding});
 }
 
-std::vector<Seconds> TokenLatencies(const Scenario& scenario, const StepModel& model, const Served& served) {
-  const DecodePhase decode(model, scenario.workload, served.running);
+std::vector<Seconds> TokenLatencies(const Served& served) {
   std::vector<Seconds> latencies = {served.prefill.Total()};
-  for (double j = 1; j <= served.decode_steps; ++j) latencies.push_back(decode.Step(j).Total() + served.step_wait);
+  for (double j = 1; j <= served.decode_steps; ++j) latencies.push_back(served.step(j).Total());
   return latencies;
 }
 
@@ -127,10 +125,10 @@ absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& scenario, const E
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   estimate.devices = scenario.deployment.devices();
   estimate.waves = static_cast<int>(served->waves);
-  estimate.memory = MemoryOf(scenario, *model, capacity, served->running);
+  estimate.memory = MemoryOf(scenario, *model, capacity, served->held);
   FillTimes(scenario, *model, *served, provenance, estimate);
   if (detail.operators) FillOperators(scenario, *model, *served, estimate);
-  if (detail.token_latencies) estimate.token_latencies = TokenLatencies(scenario, *model, *served);
+  if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
   return estimate;
 }
 

@@ -7,6 +7,7 @@
 #include "estimator/batch.h"
 #include "estimator/closed_loop.h"
 #include "estimator/errors.h"
+#include "estimator/live_load.h"
 #include "estimator/open_loop.h"
 
 namespace foretoken {
@@ -30,7 +31,13 @@ bool IsLoaded(const Scenario& scenario) {
 
 absl::Status CheckCovered(const Scenario& scenario) {
   const Workload& w = scenario.workload;
-  if (IsLoaded(scenario)) return NotCovered("live_load", "a live load yet");
+  const bool steady = w.request_rate_per_second || w.output_lengths || w.batching == BatchingPolicy::kDynamic;
+  if (steady && IsLoaded(scenario)) {
+    return NotCovered(
+        "live_load",
+        "a live load with arrival rates, dynamic batching or output lengths that differ; these are steady "
+        "states");
+  }
   if (w.batching == BatchingPolicy::kDynamic) return NotCovered("workload.batching_policy", "dynamic batching yet");
   if (w.request_rate_per_second && w.batching == BatchingPolicy::kStatic) {
     return NotCovered("workload.request_rate_per_second",
@@ -38,12 +45,19 @@ absl::Status CheckCovered(const Scenario& scenario) {
   }
   if (w.output_lengths) return NotCovered("workload.output_length_distribution", "output lengths that differ yet");
   const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
-  if (w.batching == BatchingPolicy::kContinuous && !keeps) {
+  if ((w.batching == BatchingPolicy::kContinuous || IsLoaded(scenario)) && !keeps) {
     return NotCovered("workload.kv_cache_mode",
                       "continuous batching without a KV cache or with a pipelined prompt cache; allowed: cached, "
                       "prompt cache");
   }
   return absl::OkStatus();
+}
+
+void WarnOfBudget(const Scenario& scenario, std::vector<Warning>& warnings) {
+  if (!scenario.live_load || !scenario.live_load->max_num_batched_tokens) return;
+  warnings.push_back({WarningCode::kNotUsed,
+                      "a steady state cuts prompts by deployment.prefill_chunk_tokens, not by max_num_batched_tokens",
+                      "live_load.max_num_batched_tokens"});
 }
 
 }  // namespace
@@ -57,7 +71,9 @@ double MostRunning(const Replica& replica) {
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings) {
   if (absl::Status covered = CheckCovered(replica.scenario); !covered.ok()) return covered;
   const Workload& w = replica.scenario.workload;
+  if (IsLoaded(replica.scenario)) return ServeLiveLoad(replica, warnings);
   if (w.batching != BatchingPolicy::kContinuous) return ServeStatic(replica, warnings);
+  WarnOfBudget(replica.scenario, warnings);
   return w.request_rate_per_second ? ServeOpenLoop(replica) : ServeClosedLoop(replica, warnings);
 }
 

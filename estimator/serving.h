@@ -2,12 +2,14 @@
 //
 //   static, dynamic   batch.h           all prompts together, the batch ends with its longest sequence
 //   closed loop       closed_loop.h     continuous batching at constant concurrency
+//   live load         live_load.h       continuous batching, at a replica whose present load is stated
 //   open loop         open_loop.h       continuous batching of requests that arrive at a rate
 //
 // Formulas, sources and worked numbers: docs/model.md, "Serving".
 #ifndef FORETOKEN_ESTIMATOR_SERVING_H_
 #define FORETOKEN_ESTIMATOR_SERVING_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,12 +32,14 @@ struct Served {
   TimeParts prefill;               // from arrival to the first token
   TimeParts decode;                // all decode steps together
   double decode_steps = 0;         // of the sequence that ends last
-  Seconds step_wait;               // waiting in each decode step, within `decode`
   double running = 1;              // sequences of a replica that decode together
+  double held = 1;                 // sequences of the workload's length that hold as much KV cache as these
   double prefilled = 1;            // sequences of a replica that are prefilled together
   Seconds prefill_work;            // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other
   double requests_per_second = 0;  // of the deployment
+  // Decode step j = 1, 2, ... Refers to the replica's scenario and model.
+  std::function<TimeParts(double)> step;
 };
 
 // Most sequences of the workload that a replica runs at once: what memory holds, and the engine's limit where the live

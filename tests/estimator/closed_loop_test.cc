@@ -14,16 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A device on which only matrix products and prefill attention take time, so that times are FLOPs over 100 TFLOP/s.
-Hardware ArithmeticOnly() {
-  Hardware hardware = A100();
-  hardware.memory_bandwidth = BytesPerSecond(1e30);
-  hardware.interconnect = BytesPerSecond(1e30);
-  hardware.peak.fp32 = FlopsPerSecond(1e30);
-  hardware.peak.bf16 = Teraflops(100);
-  return hardware;
-}
-
 Scenario ClosedLoop(const Model& model, const Hardware& hardware, int concurrency, int prompt, int output) {
   Scenario scenario = MakeScenario(model, hardware, concurrency, prompt, output);
   scenario.workload.batching = BatchingPolicy::kContinuous;

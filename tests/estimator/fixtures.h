@@ -98,6 +98,16 @@ inline Hardware A100() {
   return hardware;
 }
 
+// A device on which only matrix products and prefill attention take time: FLOPs over 100 TFLOP/s.
+inline Hardware ArithmeticOnly() {
+  Hardware hardware = A100();
+  hardware.memory_bandwidth = BytesPerSecond(1e30);
+  hardware.interconnect = BytesPerSecond(1e30);
+  hardware.peak.fp32 = FlopsPerSecond(1e30);
+  hardware.peak.bf16 = Teraflops(100);
+  return hardware;
+}
+
 // A static batch of bf16 on one device.
 inline Scenario MakeScenario(const Model& model, const Hardware& hardware, int batch, int prompt, int output) {
   Scenario scenario{.model = &model, .hardware = &hardware};

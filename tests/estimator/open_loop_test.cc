@@ -38,10 +38,7 @@ Estimate By(const Scenario& scenario, const Efficiencies& efficiencies = Generic
 // X 0.6490554368 / (2 x 0.3509445632) = 12.003975 ms.
 TEST(OpenLoopTest, PrefillsAloneAreAQueueWithConstantService) {
   const Model model = Llama2_7b();
-  Hardware hardware = A100();
-  hardware.memory_bandwidth = BytesPerSecond(1e30);
-  hardware.peak.fp32 = FlopsPerSecond(1e30);
-  hardware.peak.bf16 = Teraflops(100);
+  const Hardware hardware = ArithmeticOnly();
   const Estimate estimate = By(OpenLoop(model, hardware, 50, 100, 1), {});
   EXPECT_NEAR(estimate.prefill.parts->queueing.value(), 12.003975e-3, 1e-8);
   EXPECT_NEAR(estimate.ttft.time.value(), 12.981108736e-3 + 12.003975e-3, 1e-8);
@@ -57,10 +54,7 @@ TEST(OpenLoopTest, PrefillsAloneAreAQueueWithConstantService) {
 // Here only the host's 10 ms a step and arithmetic take time, in sum (s = 1): a row costs G = 0.13214154752 ms.
 TEST(OpenLoopTest, SolvesTheBalanceOfALine) {
   const Model model = Llama2_7b();
-  Hardware hardware = A100();
-  hardware.memory_bandwidth = BytesPerSecond(1e30);
-  hardware.peak.fp32 = FlopsPerSecond(1e30);
-  hardware.peak.bf16 = Teraflops(100);
+  const Hardware hardware = ArithmeticOnly();
   Scenario scenario = OpenLoop(model, hardware, 20, 100, 101);
   scenario.deployment.roofline_exponent = 1;
   const Estimate estimate = By(scenario, {.host_step = Seconds(10e-3)});

@@ -163,8 +163,22 @@ INSTANTIATE_TEST_SUITE_P(
                     "largest batch_size that fits at tensor_parallel 1: 0"},
         RefusalCase{"unsupported", [](Scenario&, Model& m, Hardware&) { m.unsupported_reason = "hybrid layers"; },
                     Reason::kUnsupportedModel, "model", "hybrid layers"},
-        RefusalCase{"live load", [](Scenario& s, Model&, Hardware&) { s.live_load = LiveLoad{.running_sequences = 1}; },
-                    Reason::kNotModelled, "live_load", "a live load"}),
+        RefusalCase{"live load at a rate",
+                    [](Scenario& s, Model&, Hardware&) {
+                      s.live_load = LiveLoad{.running_sequences = 1};
+                      s.workload.batching = BatchingPolicy::kContinuous;
+                      s.workload.request_rate_per_second = 1;
+                    },
+                    Reason::kNotModelled, "live_load", "these are steady states"},
+        RefusalCase{"rate of static batches",
+                    [](Scenario& s, Model&, Hardware&) { s.workload.request_rate_per_second = 1; },
+                    Reason::kNotModelled, "workload.request_rate_per_second", "an arrival rate under static batching"},
+        RefusalCase{"continuous without a cache",
+                    [](Scenario& s, Model&, Hardware&) {
+                      s.workload.batching = BatchingPolicy::kContinuous;
+                      s.workload.kv_cache_mode = KvCacheMode::kNone;
+                    },
+                    Reason::kNotModelled, "workload.kv_cache_mode", "allowed: cached, prompt cache"}),
     [](const auto& info) {
       std::string name = info.param.name;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

@@ -1,0 +1,135 @@
+#include "estimator/backlog.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double FreshTokens(const Workload& w) { return w.prompt_tokens - w.cached_prefix_tokens; }
+
+// `count` prompts that have `tokens` together. Where only one of both is stated, they are as long as the request's.
+Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& workload) {
+  const double like_this = std::max(1.0, FreshTokens(workload));
+  if (!tokens) return {.count = count, .tokens = like_this};
+  if (count <= 0) count = std::ceil(*tokens / like_this);
+  return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
+}
+
+std::optional<double> StepTokens(const Deployment& deployment, const LiveLoad& load) {
+  std::optional<double> tokens;
+  if (deployment.prefill_chunk_tokens) tokens = *deployment.prefill_chunk_tokens;
+  if (load.max_num_batched_tokens) {
+    const double left = *load.max_num_batched_tokens - load.running_sequences.value_or(0);
+    tokens = std::min(tokens.value_or(kInfinity), std::max(1.0, left));
+  }
+  return tokens;
+}
+
+// KV cache, in tokens of the prompts' blocks.
+struct KvRoom {
+  double free = 0;        // now
+  double after = 0;       // when those running have ended
+  double per_prompt = 0;  // mean over all prompts without a seat
+};
+
+KvRoom RoomFor(const Replica& replica, const Backlog& backlog) {
+  const Workload& w = replica.scenario.workload;
+  const LiveLoad& load = *replica.scenario.live_load;
+  const double held = backlog.running * backlog.context;
+  const double all = replica.capacity.largest_batch * (static_cast<double>(w.prompt_tokens) + w.output_tokens);
+  const auto blocks = [&](double tokens) { return std::ceil(tokens / load.kv_block_tokens) * load.kv_block_tokens; };
+  const double own = blocks(w.prefix_load ? w.prompt_tokens : FreshTokens(w));
+  const double prompts = backlog.waiting.count + backlog.arriving.count;
+  KvRoom room{.free = load.free_kv_tokens.value_or(std::max(0.0, all - held))};
+  room.after = room.free + held;
+  room.per_prompt = (backlog.waiting.count * blocks(backlog.waiting.tokens) + backlog.arriving.count * own) / prompts;
+  return room;
+}
+
+// What those who run and join will add while the request decodes, against what is left.
+void WarnOfPreemption(const Replica& replica, const Backlog& b, const KvRoom& room, std::vector<Warning>& warnings) {
+  const double steps = replica.scenario.workload.output_tokens;
+  const double joining = b.in_flight.count + b.waiting.count + b.arriving.count;
+  const double growth = b.running * std::min(steps, b.remaining.value_or(steps)) + joining * steps;
+  const double left = room.free - (b.waiting.count + b.arriving.count) * room.per_prompt;
+  if (growth <= left) return;
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat("the KV cache fills while decoding: up to ", growth, " tokens more, ", left,
+                                   " left; the engine then preempts, which is not counted"),
+                      "live_load.free_kv_tokens"});
+}
+
+absl::Status CannotWait(const Backlog& backlog, double prompts, std::string_view field,
+                        std::vector<Warning>& warnings) {
+  const absl::string_view full(field.data(), field.size());
+  if (backlog.running > 0 && !backlog.remaining) {
+    return Refusal(Reason::kInvalidField, "live_load.remaining_output_tokens",
+                   absl::StrCat("remaining_output_tokens is required: ", full, " leaves no room for ", prompts,
+                                " more, so one has to wait until a running sequence ends"));
+  }
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat(full, " leaves no room for all of ", prompts,
+                                   " prompts; the request waits until others have ended"),
+                      std::string(field)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
+  const Scenario& scenario = replica.scenario;
+  const Workload& w = scenario.workload;
+  const LiveLoad& load = *scenario.live_load;
+  const double usual = w.prompt_tokens + w.output_tokens / 2.0;
+  const bool guessed = load.running_sequences.value_or(0) > 0 && !load.running_context_tokens;
+  if (guessed) {
+    warnings.push_back({WarningCode::kFigureAbsent,
+                        absl::StrCat("running_context_tokens is absent; taken as this request's mean of ", usual),
+                        "live_load.running_context_tokens"});
+  }
+  return {.running = static_cast<double>(load.running_sequences.value_or(0)),
+          .context = load.running_context_tokens.value_or(usual),
+          .remaining = load.remaining_output_tokens,
+          .in_flight = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), w),
+          .waiting =
+              PromptsOf(load.waiting_requests.value_or(0),
+                        load.waiting_requests ? load.queued_prefill_tokens : load.queued_prefill_tokens.value_or(0), w),
+          .arriving = {.count = replica.capacity.batch, .tokens = FreshTokens(w)},
+          .step_tokens = StepTokens(scenario.deployment, load)};
+}
+
+absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, std::vector<Warning>& warnings) {
+  const double prompts = backlog.waiting.count + backlog.arriving.count;
+  const KvRoom room = RoomFor(replica, backlog);
+  const std::optional<int>& limit = replica.scenario.live_load->max_num_seqs;
+  const double most = limit ? *limit : kInfinity;
+  const double per_prompt = std::max(1.0, room.per_prompt);
+  const double in_batch = std::max(0.0, most - backlog.running - backlog.in_flight.count);
+  const double in_memory = std::floor(room.free / per_prompt);
+  Seats seats{.now = std::min({prompts, in_batch, in_memory}),
+              .later = std::floor(std::min(most, room.after / per_prompt))};
+  seats.must_wait = seats.now < prompts;
+  if (!seats.must_wait) {
+    WarnOfPreemption(replica, backlog, room, warnings);
+    return seats;
+  }
+  const std::string_view full = in_batch < in_memory ? "live_load.max_num_seqs" : "live_load.free_kv_tokens";
+  if (seats.later < 1) {
+    return Refusal(Reason::kOutOfMemory, "live_load.free_kv_tokens",
+                   absl::StrCat("a prompt needs ", room.per_prompt, " tokens of KV cache; there are ", room.free,
+                                ", and ", room.after, " when the running sequences have ended"));
+  }
+  if (absl::Status status = CannotWait(backlog, prompts, full, warnings); !status.ok()) return status;
+  seats.generations = std::ceil((backlog.in_flight.count + prompts) / seats.later) - 1;
+  return seats;
+}
+
+}  // namespace foretoken

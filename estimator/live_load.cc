@@ -1,0 +1,181 @@
+#include "estimator/live_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "estimator/backlog.h"
+#include "estimator/decode.h"
+#include "estimator/mixed_prefill.h"
+#include "estimator/phases.h"
+
+namespace foretoken {
+namespace {
+
+// Prompts as the engine packs them: several short ones share a step, a long one takes several.
+struct Packing {
+  PrefillShape group;
+  double groups = 0;
+
+  double Steps() const { return groups * PrefillChunks(group); }
+};
+
+Packing Pack(const Prompts& prompts, double prior, std::optional<double> step_tokens) {
+  if (prompts.count <= 0) return {};
+  const double fit = step_tokens ? std::floor(*step_tokens / std::max(1.0, prompts.tokens)) : prompts.count;
+  const double together = std::clamp(fit, 1.0, std::max(1.0, prompts.count));
+  return {.group = {.sequences = together, .new_tokens = prompts.tokens, .prior = prior, .chunk_tokens = step_tokens},
+          .groups = prompts.count / together};
+}
+
+// The replica and its backlog, as the engine works through it.
+class Engine {
+ public:
+  Engine(const Replica& replica, const Backlog& backlog)
+      : model_(replica.model), w_(replica.scenario.workload), deployment_(replica.scenario.deployment), b_(backlog) {
+    if (b_.step_tokens) deployment_.prefill_chunk_tokens = static_cast<int>(*b_.step_tokens);
+  }
+
+  // The same when those running now have ended.
+  Engine WithoutRunning() const {
+    Engine engine = *this;
+    engine.b_.running = 0;
+    return engine;
+  }
+
+  double Stages() const { return model_.shard.stages; }
+
+  // A prompt's steps beside those running and `joined` that were prefilled before.
+  MixedPrefill Mix(const PrefillShape& shape, double joined) const {
+    const double riders = b_.running + joined;
+    if (riders <= 0) return MixPrefill(model_, shape, {});
+    const double context = (b_.running * b_.context + joined * w_.prompt_tokens) / riders;
+    return MixPrefill(model_, shape, {.sequences = riders / Stages(), .context = context});
+  }
+
+  // The steps of prompts that come before the request; on average half of them have joined the decode.
+  Seconds Drain(const Packing& packing, double joined) const {
+    if (packing.groups <= 0) return Seconds(0);
+    joined += packing.group.sequences * (packing.groups - 1) / 2;
+    return packing.groups * Mix(packing.group, joined).steps / Stages();
+  }
+
+  // The request's own prefill, with `together` of those that come with it.
+  TimeParts OwnPrefill(double together) const { return PrefillPhase(model_, w_, deployment_, together); }
+
+  // `steps` decode steps of `sequences`, the first at `context` + 1.
+  TimeParts Decode(double sequences, double context, double steps) const {
+    const DecodeCurve curve(model_, std::ceil(sequences / Stages()));
+    return curve.Sum(std::round(context) + 1, std::round(context) + steps);
+  }
+
+ private:
+  const StepModel& model_;
+  const Workload& w_;
+  Deployment deployment_;
+  Backlog b_;
+};
+
+// The batch that the request decodes in: those running for `shared` steps more, and those that joined.
+struct Company {
+  double running = 0;
+  double running_context = 0;
+  double joined = 0;  // the request included
+  double prompt = 0;
+  double shared = 0;
+
+  double All() const { return running + joined; }
+  double Context() const { return (running * running_context + joined * prompt) / All(); }
+  TimeParts Sum(const Engine& engine, double steps) const {
+    const double together = std::min(steps, shared);
+    return engine.Decode(All(), Context(), together) + engine.Decode(joined, prompt + together, steps - together);
+  }
+  TimeParts Step(const Engine& engine, double j) const {
+    return j <= shared ? engine.Decode(All(), Context() + j - 1, 1) : engine.Decode(joined, prompt + j - 1, 1);
+  }
+};
+
+// Those that have to wait for a seat: until those running have ended, and for whole generations of requests after.
+Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, const Workload& w) {
+  if (!seats.must_wait) return Seconds(0);
+  const double seated = b.running + b.in_flight.count + seats.now;
+  Seconds wait;
+  if (b.running > 0) wait += engine.Decode(seated, b.context, std::ceil(*b.remaining)).Total();
+  if (seats.generations <= 0) return wait;
+  const Seconds one = engine.OwnPrefill(seats.later).Total() +
+                      engine.Decode(seats.later, w.prompt_tokens, w.output_tokens - 1.0).Total();
+  return wait + seats.generations * one;
+}
+
+// Steps that those running decode while the prompts before the request's first token are prefilled.
+double StepsBefore(const Packing& in_flight, const Packing& waiting, const Packing& own) {
+  return in_flight.Steps() + waiting.Steps() + own.Steps();
+}
+
+// How the prompts of the backlog become steps.
+struct Plan {
+  Packing in_flight, early, late, own;  // early: waiting prompts that have a seat
+};
+
+Plan MakePlan(const Backlog& b, const Seats& seats, double prior) {
+  const double late = seats.must_wait ? std::clamp(b.waiting.count - seats.now, 0.0, seats.later) : 0;
+  const double early = seats.must_wait ? std::min(b.waiting.count, seats.now) : b.waiting.count;
+  return {.in_flight = Pack(b.in_flight, 0, b.step_tokens),
+          .early = Pack({early, b.waiting.tokens}, 0, b.step_tokens),
+          .late = Pack({late, b.waiting.tokens}, 0, b.step_tokens),
+          .own = Pack(b.arriving, prior, b.step_tokens)};
+}
+
+// What the request waits for before its own prefill begins, and what slows that.
+Seconds WaitsBefore(const Engine& engine, const Backlog& b, const Seats& seats, const Plan& plan, const Workload& w) {
+  const double admitted = b.in_flight.count;
+  Seconds queue = engine.Drain(plan.in_flight, 0) + engine.Drain(plan.early, admitted);
+  if (b.running > 0) queue += engine.Decode(b.running, b.context, 1).Total() / (2 * engine.Stages());
+  const Engine then = seats.must_wait ? engine.WithoutRunning() : engine;
+  queue = std::max(queue, SeatWait(engine, b, seats, w)) + then.Drain(plan.late, 0);
+  const double joined = admitted + b.waiting.count;
+  const MixedPrefill own = then.Mix(plan.own.group, seats.must_wait ? std::min(joined, seats.later - 1) : joined);
+  return queue + (plan.own.groups - 1) * own.steps / engine.Stages() + own.riding;
+}
+
+Company CompanyOf(const Backlog& b, const Seats& seats, const Plan& plan, double prompt) {
+  Company company{.joined = b.in_flight.count + b.waiting.count + b.arriving.count, .prompt = prompt};
+  if (seats.must_wait) {  // those running have ended by then
+    company.joined = std::min(company.joined, seats.later);
+    return company;
+  }
+  const double before = std::ceil(StepsBefore(plan.in_flight, plan.early, plan.own));
+  const double left = b.remaining ? std::ceil(*b.remaining) - before : std::numeric_limits<double>::infinity();
+  if (left <= 0) return company;
+  company.running = b.running;
+  company.running_context = b.context + before;
+  company.shared = b.running > 0 ? left : 0;
+  return company;
+}
+
+}  // namespace
+
+absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning>& warnings) {
+  const Workload& w = replica.scenario.workload;
+  if (replica.capacity.largest_batch < 1) {
+    return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  }
+  const Backlog backlog = ReadBacklog(replica, warnings);
+  const absl::StatusOr<Seats> seats = TakeSeats(replica, backlog, warnings);
+  if (!seats.ok()) return seats.status();
+  const Engine engine(replica, backlog);
+  const Plan plan = MakePlan(backlog, *seats, w.cached_prefix_tokens);
+  const Company company = CompanyOf(backlog, *seats, plan, std::max(1, w.prompt_tokens));
+  Served served{.prefill = engine.OwnPrefill(plan.own.group.sequences), .decode_steps = w.output_tokens - 1.0};
+  served.prefilled = plan.own.group.sequences;
+  served.prefill_work = served.prefill.Total();
+  served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w);
+  served.decode = company.Sum(engine, served.decode_steps);
+  served.step = [engine, company](double j) { return company.Step(engine, j); };
+  served.running = company.All();
+  served.held = company.joined + company.running * company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);
+  served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
+  return served;
+}
+
+}  // namespace foretoken

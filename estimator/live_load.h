@@ -1,0 +1,21 @@
+// The next request at a replica that is busy: it comes after everyone who waits already, and shares its steps with
+// everyone who runs.
+#ifndef FORETOKEN_ESTIMATOR_LIVE_LOAD_H_
+#define FORETOKEN_ESTIMATOR_LIVE_LOAD_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/serving.h"
+
+namespace foretoken {
+
+// The last of batch_size requests (over all replicas, each under this load) that arrive together: until its first
+// token the engine drains what is in flight and queued, in steps that also decode those running; then it decodes in
+// the batch that it has joined, which shrinks when those running have made their remaining tokens. Nobody comes after.
+// REQUIRES: a live load. Errors: kOutOfMemory; those of TakeSeats (backlog.h).
+absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning>& warnings);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_LIVE_LOAD_H_

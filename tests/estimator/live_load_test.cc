@@ -1,0 +1,258 @@
+// The next request at a busy replica. By hand: Llama-2-7B where only arithmetic takes time, prompts of 100 tokens, 11
+// out; a prompt takes p1 = 12.981108736 ms, a decoding sequence 0.13214154752 ms a step (ClosedLoopTest.ByHand).
+#include "estimator/live_load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "estimator/errors.h"
+#include "estimator/operator_model.h"
+#include "tests/estimator/fixtures.h"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kPrompt = 12.981108736e-3;
+constexpr double kRow = 0.13214154752e-3;
+
+absl::StatusOr<Estimate> Ask(const Scenario& scenario, const Efficiencies& efficiencies) {
+  return EstimateOperatorModel(scenario, efficiencies, Provenance::kDatasheet, {.token_latencies = true});
+}
+
+class LiveLoadTest : public testing::Test {
+ protected:
+  Scenario Under(const LiveLoad& load, int output = 11) const {
+    Scenario scenario = MakeScenario(model_, hardware_, 1, 100, output);
+    scenario.live_load = load;
+    return scenario;
+  }
+  Estimate By(const LiveLoad& load, int output = 11) const { return By(Under(load, output)); }
+  Estimate By(const Scenario& scenario) const {
+    const absl::StatusOr<Estimate> estimate = Ask(scenario, {});
+    EXPECT_TRUE(estimate.ok()) << estimate.status();
+    return estimate.ok() ? *estimate : Estimate{};
+  }
+
+  const Model model_ = Llama2_7b();
+  const Hardware hardware_ = ArithmeticOnly();
+};
+
+// Three prompts before this one, nobody running: 3 p1 and its own, whose step three others share.
+TEST_F(LiveLoadTest, WaitsForTheQueue) {
+  const Estimate estimate = By({.waiting_requests = 3, .queued_prefill_tokens = 300});
+  EXPECT_NEAR(estimate.ttft.time.value(), 4 * kPrompt + 3 * kRow, 1e-10);
+  EXPECT_NEAR(estimate.prefill.parts->queueing.value(), 3 * kPrompt + 3 * kRow, 1e-10);
+  EXPECT_NEAR(estimate.tpot.time.value(), 4 * kRow, 1e-10);
+  // Either of the two figures gives the other: prompts like this one.
+  EXPECT_NEAR(By({.waiting_requests = 3}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+  EXPECT_NEAR(By({.queued_prefill_tokens = 300}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+  // In flight: the same work, admitted already.
+  EXPECT_NEAR(By({.in_flight_prefill_tokens = 300}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+}
+
+// Five run and have 3 tokens left: one is made in this prompt's step, two of its ten decode steps have company.
+TEST_F(LiveLoadTest, RunningSequencesEnd) {
+  const LiveLoad load{.running_sequences = 5, .running_context_tokens = 1000, .remaining_output_tokens = 3};
+  const Estimate estimate = By(load);
+  EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 5 * kRow + 5 * kRow / 2, 1e-10);
+  EXPECT_NEAR(estimate.decode.time.value(), (2 * 6 + 8) * kRow, 1e-10);
+  ASSERT_EQ(estimate.token_latencies.size(), 11u);
+  EXPECT_NEAR(estimate.token_latencies[2].value(), 6 * kRow, 1e-10);
+  EXPECT_NEAR(estimate.token_latencies[3].value(), kRow, 1e-10);
+  // Not stated: none ends.
+  EXPECT_NEAR(By({.running_sequences = 5, .running_context_tokens = 1000}).decode.time.value(), 60 * kRow, 1e-10);
+}
+
+// A budget of 36 tokens with 4 decoding leaves 32: the prompt takes 4 steps, each with the four of them.
+TEST_F(LiveLoadTest, TheTokenBudgetCutsThePrompt) {
+  const Estimate estimate = By({.running_sequences = 4, .running_context_tokens = 50, .max_num_batched_tokens = 36});
+  EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 4 * 4 * kRow + 4 * kRow / 2, 1e-10);
+}
+
+TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
+  LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
+  const absl::Status status = Ask(Under(load), {}).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kInvalidField) << status;
+  EXPECT_EQ(DetailOf(status).violations.at(0).field, "live_load.remaining_output_tokens");
+  load.remaining_output_tokens = 20;
+  const Estimate estimate = By(load);
+  EXPECT_NEAR(estimate.ttft.time.value(), 20 * 4 * kRow + kPrompt, 1e-10);
+  EXPECT_NEAR(estimate.tpot.time.value(), kRow, 1e-10);
+  ASSERT_EQ(estimate.warnings.size(), 1u);
+  EXPECT_EQ(estimate.warnings[0].field, "live_load.max_num_seqs");
+  EXPECT_THAT(estimate.warnings[0].message, HasSubstr("waits until others have ended"));
+}
+
+// 100 tokens are 7 blocks of 16: 112. They fit in 112 free tokens, the 11 of the output do not: preemption.
+TEST_F(LiveLoadTest, AFullKvCacheWaitsOrPreempts) {
+  LiveLoad load{
+      .running_sequences = 4, .running_context_tokens = 50, .remaining_output_tokens = 20, .free_kv_tokens = 111};
+  const Estimate waits = By(load);
+  EXPECT_NEAR(waits.ttft.time.value(), 20 * 4 * kRow + kPrompt, 1e-10);
+  EXPECT_EQ(waits.warnings.at(0).field, "live_load.free_kv_tokens");
+  EXPECT_THAT(waits.warnings.at(0).message, HasSubstr("waits"));
+  load.free_kv_tokens = 112;
+  const Estimate starts = By(load);
+  EXPECT_NEAR(starts.ttft.time.value(), kPrompt + 4 * kRow + 2 * kRow, 1e-10);
+  EXPECT_THAT(starts.warnings.at(0).message, HasSubstr("preempts"));
+  load.free_kv_tokens = 1000;
+  EXPECT_TRUE(By(load).warnings.empty());
+}
+
+TEST_F(LiveLoadTest, NoRoomAtAllIsRefused) {
+  const absl::Status status = Ask(Under({.free_kv_tokens = 50}), {}).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kOutOfMemory) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("a prompt needs 112 tokens of KV cache; there are 50"));
+}
+
+// Two seats, five prompts before: this one is in the third pair, after two generations of two.
+TEST_F(LiveLoadTest, GenerationsComeAndGo) {
+  const Estimate estimate = By({.waiting_requests = 5, .max_num_seqs = 2});
+  const double generation = 2 * kPrompt + 10 * 2 * kRow;
+  EXPECT_GT(estimate.ttft.time.value(), 2 * generation + kPrompt);
+  EXPECT_LT(estimate.ttft.time.value(), 3 * generation + kPrompt);
+}
+
+TEST_F(LiveLoadTest, LimitsAloneChangeNothing) {
+  const Model model = Llama31_70b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 3000, 200);
+  scenario.deployment.tensor_parallel = 4;
+  scenario.deployment.pipeline_parallel = 2;
+  scenario.deployment.prefill_chunk_tokens = 512;
+  const Estimate batch = *Ask(scenario, GenericPrior());
+  scenario.live_load = LiveLoad{.max_num_seqs = 256, .max_num_batched_tokens = 8192};
+  const Estimate idle = *Ask(scenario, GenericPrior());
+  EXPECT_DOUBLE_EQ(idle.ttft.time.value(), batch.ttft.time.value());
+  EXPECT_DOUBLE_EQ(idle.tpot.time.value(), batch.tpot.time.value());
+}
+
+TEST_F(LiveLoadTest, AnAbsentContextIsTold) {
+  const Estimate estimate = By({.running_sequences = 4});
+  ASSERT_EQ(estimate.warnings.size(), 1u);
+  EXPECT_EQ(estimate.warnings[0].code, WarningCode::kFigureAbsent);
+  EXPECT_EQ(estimate.warnings[0].field, "live_load.running_context_tokens");
+}
+
+TEST_F(LiveLoadTest, MoreLoadIsNeverFaster) {
+  const Model model = Llama31_70b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1500, 200);
+  scenario.deployment.tensor_parallel = 4;
+  const LiveLoad base{.running_sequences = 16,
+                      .running_context_tokens = 2000,
+                      .remaining_output_tokens = 100,
+                      .waiting_requests = 2,
+                      .queued_prefill_tokens = 3000,
+                      .in_flight_prefill_tokens = 500,
+                      .max_num_seqs = 64,
+                      .max_num_batched_tokens = 2048};
+  struct Case {
+    const char* name;
+    void (*change)(LiveLoad&, int);
+  };
+  const Case cases[] = {{"running", [](LiveLoad& l, int i) { l.running_sequences = i; }},
+                        {"context", [](LiveLoad& l, int i) { l.running_context_tokens = 100 * i; }},
+                        {"remaining", [](LiveLoad& l, int i) { l.remaining_output_tokens = 5 * i; }},
+                        {"waiting",
+                         [](LiveLoad& l, int i) {
+                           l.waiting_requests = i;
+                           l.queued_prefill_tokens = 1500 * i;
+                         }},
+                        {"queued", [](LiveLoad& l, int i) { l.queued_prefill_tokens = 500 * i; }},
+                        {"in flight", [](LiveLoad& l, int i) { l.in_flight_prefill_tokens = 300 * i; }}};
+  for (const Case& c : cases) {
+    double before = 0;
+    for (int i = 0; i < 80; ++i) {
+      scenario.live_load = base;
+      c.change(*scenario.live_load, i);
+      const absl::StatusOr<Estimate> estimate = Ask(scenario, GenericPrior());
+      ASSERT_TRUE(estimate.ok()) << c.name << i << estimate.status();
+      EXPECT_GE(estimate->e2e.time.value(), before * (1 - 1e-9)) << c.name << " " << i;
+      EXPECT_NEAR(estimate->prefill.parts->Total().value() + estimate->decode.parts->Total().value(),
+                  estimate->e2e.time.value(), 1e-9);
+      before = estimate->e2e.time.value();
+    }
+  }
+}
+
+// The slow oracle: the engine step by step. Prompts are cut to what the budget leaves, first come first.
+struct Token {
+  double first = 0, last = 0;
+};
+
+Token Simulate(const Scenario& scenario, const StepModel& model) {
+  const Workload& w = scenario.workload;
+  const LiveLoad& load = *scenario.live_load;
+  struct Sequence {
+    double prompt, done, made, left;
+  };
+  std::vector<Sequence> all;
+  for (int i = 0; i < *load.running_sequences; ++i) {
+    all.push_back({*load.running_context_tokens, *load.running_context_tokens, 0, *load.remaining_output_tokens});
+  }
+  for (int i = 0; i <= *load.waiting_requests; ++i) {
+    all.push_back({1.0 * w.prompt_tokens, 0, 0, 1.0 * w.output_tokens});
+  }
+  Token token;
+  double now = 0;
+  while (all.back().left > 0) {
+    StepShape step;
+    for (const Sequence& s : all) step.decode_sequences += s.done >= s.prompt && s.left > 0;
+    double room = *load.max_num_batched_tokens - step.decode_sequences;
+    for (Sequence& s : all) {
+      if (s.left <= 0) continue;
+      if (s.done >= s.prompt) {
+        step.decode_context += (s.prompt + ++s.made) / step.decode_sequences;
+        --s.left;
+        continue;
+      }
+      if (step.prefill_sequences > 0) continue;  // one prompt a step
+      const double chunk = std::min(room, s.prompt - s.done);
+      step.prefill_sequences = 1;
+      step.prefill_tokens = chunk;
+      step.prefill_prior = s.done;
+      s.done += chunk;
+      s.left -= s.done >= s.prompt;
+    }
+    step.logits_rows = step.decode_sequences + 1;
+    now += StepTime(model, step).Total().value();
+    if (token.first == 0 && all.back().done >= all.back().prompt) token.first = now;
+  }
+  token.last = now;
+  return token;
+}
+
+TEST_F(LiveLoadTest, AgreesWithAnEngineStepByStep) {
+  const Model model = Llama31_70b();
+  const Hardware hardware = A100();
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  std::vector<Warning> warnings;
+  for (const int running : {1, 8, 64}) {
+    for (const int waiting : {0, 1, 6}) {
+      for (const int left : {5, 40, 1000}) {
+        Scenario scenario = MakeScenario(model, hardware, 1, 1800, 100);
+        scenario.deployment.tensor_parallel = 8;
+        scenario.live_load = LiveLoad{.running_sequences = running,
+                                      .running_context_tokens = 1000,
+                                      .remaining_output_tokens = left,
+                                      .waiting_requests = waiting,
+                                      .max_num_batched_tokens = 1024};
+        const Estimate estimate = *Ask(scenario, efficiencies);
+        const Token slow = Simulate(scenario, *MakeStepModel(scenario, efficiencies, &warnings));
+        const double residual = estimate.ttft.time.value() / slow.first;
+        EXPECT_NEAR(residual, 1, 0.12) << running << " " << waiting << " " << left;
+        EXPECT_NEAR(estimate.e2e.time.value() / slow.last, 1, 0.10) << running << " " << waiting << " " << left;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
