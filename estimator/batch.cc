@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/output_lengths.h"
 #include "estimator/phases.h"
 
 namespace foretoken {
@@ -30,20 +31,35 @@ absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& wa
 
 }  // namespace
 
+BatchTimes TimeBatch(const Replica& replica, double sequences) {
+  const Workload w = WithBatchLength(replica.scenario.workload, sequences);
+  const double steps = w.output_tokens - 1;
+  return {.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, sequences),
+          .decode = DecodePhase(replica.model, w, sequences).Sum(steps),
+          .decode_steps = steps};
+}
+
+Served ServedAlone(const Replica& replica, double sequences) {
+  const BatchTimes batch = TimeBatch(replica, sequences);
+  const DecodePhase decode(replica.model, replica.scenario.workload, sequences);
+  return {.prefill = batch.prefill,
+          .decode = batch.decode,
+          .decode_steps = batch.decode_steps,
+          .running = sequences,
+          .held = sequences,
+          .prefilled = sequences,
+          .prefill_work = batch.prefill.Total(),
+          .step = [decode](double j) { return decode.Step(j); }};
+}
+
 absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings) {
   const absl::StatusOr<Waves> waves = PlanWaves(replica, warnings);
   if (!waves.ok()) return waves.status();
-  const Workload& w = replica.scenario.workload;
-  Served served{.decode_steps = w.output_tokens - 1.0, .running = waves->sequences, .waves = waves->count};
-  served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, served.running);
-  served.held = served.prefilled = served.running;
-  served.prefill_work = served.prefill.Total();
-  const DecodePhase decode(replica.model, w, served.running);
-  served.decode = decode.Sum(served.decode_steps);
-  served.step = [decode](double j) { return decode.Step(j); };
+  Served served = ServedAlone(replica, waves->sequences);
   const Seconds one_wave = served.prefill.Total() + served.decode.Total();
+  served.waves = waves->count;
   served.prefill.queueing += (waves->count - 1) * one_wave;
-  served.requests_per_second = w.batch_size / (waves->count * one_wave.value());
+  served.requests_per_second = replica.scenario.workload.batch_size / (waves->count * one_wave.value());
   return served;
 }
 

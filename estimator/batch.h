@@ -9,6 +9,20 @@
 
 namespace foretoken {
 
+// A batch on one replica.
+struct BatchTimes {
+  TimeParts prefill;
+  TimeParts decode;         // to the end of the longest sequence
+  double decode_steps = 0;  // of that
+
+  Seconds Total() const { return prefill.Total() + decode.Total(); }
+};
+
+BatchTimes TimeBatch(const Replica& replica, double sequences);
+
+// The same as a request of it meets it, with nothing before it. The caller fills in the rate.
+Served ServedAlone(const Replica& replica, double sequences);
+
 // One batch after the other. A batch that does not fit is refused, or runs in equal waves; a request of the last wave
 // waits for the waves before. Errors: kOutOfMemory.
 absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings);

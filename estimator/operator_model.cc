@@ -8,6 +8,7 @@
 #include "estimator/capacity.h"
 #include "estimator/errors.h"
 #include "estimator/explain.h"
+#include "estimator/output_lengths.h"
 #include "estimator/serving.h"
 #include "estimator/usage.h"
 
@@ -43,7 +44,7 @@ Phase MakePhase(const TimeParts& parts, Provenance provenance) {
 }
 
 Throughput MakeThroughput(const Scenario& scenario, double requests, Seconds tpot) {
-  const double tokens = requests * scenario.workload.output_tokens;
+  const double tokens = requests * MeanOutput(scenario.workload);
   return {.output_tokens_per_second = tokens,
           .output_tokens_per_second_per_device = tokens / scenario.deployment.devices(),
           .output_tokens_per_second_per_user = 1 / tpot.value(),
@@ -112,9 +113,12 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
                    .expert_routing = scenario.workload.expert_routing};
 }
 
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& scenario, const Efficiencies& efficiencies,
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail) {
-  if (absl::Status supported = CheckSupported(*scenario.model); !supported.ok()) return supported;
+  if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
+  Scenario scenario = asked;
+  const double per_replica = std::ceil(static_cast<double>(asked.workload.batch_size) / asked.deployment.data_parallel);
+  scenario.workload = WithBatchLength(asked.workload, per_replica);
   Estimate estimate;
   const absl::StatusOr<StepModel> model = MakeStepModel(scenario, efficiencies, &estimate.warnings);
   if (!model.ok()) return model.status();

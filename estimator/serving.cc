@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/batch.h"
 #include "estimator/closed_loop.h"
+#include "estimator/dynamic_batch.h"
 #include "estimator/errors.h"
 #include "estimator/live_load.h"
 #include "estimator/open_loop.h"
@@ -18,15 +19,17 @@ absl::Status NotCovered(std::string_view field, std::string_view what) {
                  absl::StrCat("the operator model does not cover ", absl::string_view(what.data(), what.size())));
 }
 
-// Steady states start from nothing: of a live load they use the engine's limits.
+// Whether the load says more than the engine's limits.
+bool StatesPresent(const LiveLoad& load) {
+  return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
+         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;
+}
+
+// Whether requests join what runs now. Under continuous batching a load of limits alone belongs to the steady state.
 bool IsLoaded(const Scenario& scenario) {
   if (!scenario.live_load) return false;
-  LiveLoad load = *scenario.live_load;
-  if (scenario.workload.batching == BatchingPolicy::kContinuous) {
-    load.max_num_seqs.reset();
-    load.max_num_batched_tokens.reset();
-  }
-  return !IsIdle(load);
+  const bool continuous = scenario.workload.batching == BatchingPolicy::kContinuous;
+  return continuous ? StatesPresent(*scenario.live_load) : !IsIdle(*scenario.live_load);
 }
 
 absl::Status CheckCovered(const Scenario& scenario) {
@@ -38,12 +41,10 @@ absl::Status CheckCovered(const Scenario& scenario) {
         "a live load with arrival rates, dynamic batching or output lengths that differ; these are steady "
         "states");
   }
-  if (w.batching == BatchingPolicy::kDynamic) return NotCovered("workload.batching_policy", "dynamic batching yet");
   if (w.request_rate_per_second && w.batching == BatchingPolicy::kStatic) {
     return NotCovered("workload.request_rate_per_second",
-                      "an arrival rate under static batching; allowed: continuous batching");
+                      "an arrival rate under static batching; allowed: dynamic, continuous");
   }
-  if (w.output_lengths) return NotCovered("workload.output_length_distribution", "output lengths that differ yet");
   const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
   if ((w.batching == BatchingPolicy::kContinuous || IsLoaded(scenario)) && !keeps) {
     return NotCovered("workload.kv_cache_mode",
@@ -72,6 +73,7 @@ absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warni
   if (absl::Status covered = CheckCovered(replica.scenario); !covered.ok()) return covered;
   const Workload& w = replica.scenario.workload;
   if (IsLoaded(replica.scenario)) return ServeLiveLoad(replica, warnings);
+  if (w.batching == BatchingPolicy::kDynamic) return ServeDynamic(replica);
   if (w.batching != BatchingPolicy::kContinuous) return ServeStatic(replica, warnings);
   WarnOfBudget(replica.scenario, warnings);
   return w.request_rate_per_second ? ServeOpenLoop(replica) : ServeClosedLoop(replica, warnings);

@@ -1,6 +1,7 @@
 // How requests meet the engine: each batching policy turns a scenario into the times of one request.
 //
-//   static, dynamic   batch.h           all prompts together, the batch ends with its longest sequence
+//   static            batch.h           all prompts together, the batch ends with its longest sequence
+//   dynamic           dynamic_batch.h   static batches that form from requests that arrive at a rate
 //   closed loop       closed_loop.h     continuous batching at constant concurrency
 //   live load         live_load.h       continuous batching, at a replica whose present load is stated
 //   open loop         open_loop.h       continuous batching of requests that arrive at a rate
@@ -46,7 +47,8 @@ struct Served {
 // load states it. May be 0.
 double MostRunning(const Replica& replica);
 
-// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled.
+// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled; kInvalidField where
+// the policy needs a field that is absent.
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

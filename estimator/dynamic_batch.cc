@@ -1,0 +1,77 @@
+#include "estimator/dynamic_batch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+#include "estimator/batch.h"
+#include "estimator/errors.h"
+
+namespace foretoken {
+namespace {
+
+// Sequences of the batches that run: those gathered, or, where a batch takes longer than that, those that arrive
+// while one runs. The smallest batch that serves what arrives meanwhile; larger ones serve more per second.
+double RunningBatch(const Replica& replica, double gathered, double most, double rate) {
+  double low = std::round(gathered);
+  double high = most;
+  while (low < high) {
+    const double middle = std::floor((low + high) / 2);
+    const bool keeps_up = rate * TimeBatch(replica, middle).Total().value() <= middle;
+    keeps_up ? high = middle : low = middle + 1;
+  }
+  return low;
+}
+
+absl::Status Unstable(const Replica& replica, double most, double stable) {
+  const double replicas = replica.scenario.deployment.data_parallel;
+  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
+                 absl::StrFormat("request_rate_per_second %g; %s on %s in batches of %g per replica serves below %g",
+                                 *replica.scenario.workload.request_rate_per_second, replica.scenario.model->id,
+                                 replica.scenario.hardware->id, most, stable * replicas));
+}
+
+}  // namespace
+
+Gathering Gather(double rate, double most, std::optional<Seconds> window) {
+  if (!window) return {.sequences = most, .wait = Seconds((most - 1) / (2 * rate))};
+  const double mean = rate * window->value();
+  // Fewer arrivals than ten deviations below the mean never happen: those terms of the sums are 1.
+  const double first = std::clamp(std::floor(mean - 10 * std::sqrt(mean)), 0.0, most - 1);
+  double at_most = 0;                       // P(N <= k)
+  double later = first;                     // E[min(N, most - 1)] = rate * E[time to the start], by Wald
+  double waited = first * (first - 1) / 2;  // rate * E[time that those after the first have waited]
+  for (double k = first; k < most - 1; ++k) {
+    at_most += mean > 0 ? std::exp(k * std::log(mean) - mean - std::lgamma(k + 1)) : 1;
+    const double more = std::max(0.0, 1 - at_most);
+    if (k > mean && more < 1e-12) break;
+    later += more;
+    waited += k * more;
+  }
+  return {.sequences = 1 + later, .wait = Seconds((later + waited) / rate / (1 + later))};
+}
+
+absl::StatusOr<Served> ServeDynamic(const Replica& replica) {
+  const Workload& w = replica.scenario.workload;
+  if (!w.request_rate_per_second) {
+    return Refusal(Reason::kInvalidField, "workload.request_rate_per_second", "required by dynamic batching");
+  }
+  const double most = replica.capacity.batch;
+  if (most > MostRunning(replica)) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  const double rate = *w.request_rate_per_second / replica.scenario.deployment.data_parallel;
+  const Seconds full = TimeBatch(replica, most).Total();
+  const double load = rate * full.value() / most;
+  if (!(load < 1)) return Unstable(replica, most, most / full.value());
+  const Gathering gathering = Gather(rate, most, w.batching_window);
+  const double sequences = RunningBatch(replica, gathering.sequences, most, rate);
+  Served served = ServedAlone(replica, sequences);
+  const Seconds one = served.prefill.Total() + served.decode.Total();
+  // A request waits for its batch to gather or for the one that runs, whichever is longer; near saturation also for
+  // whole batches before, by Kingman's formula with arrivals of full batches (c_a^2 = 1/most) and constant service.
+  const Seconds residual = one * (std::min(1.0, rate * one.value() / sequences) / 2);
+  served.prefill.queueing += std::max(gathering.wait, residual) + full * (load / (1 - load) / (2 * most));
+  served.requests_per_second = *w.request_rate_per_second;
+  return served;
+}
+
+}  // namespace foretoken
