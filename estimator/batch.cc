@@ -47,6 +47,7 @@ Served ServedAlone(const Replica& replica, double sequences) {
           .decode_steps = batch.decode_steps,
           .running = sequences,
           .held = sequences,
+          .read = sequences,
           .prefilled = sequences,
           .prefill_work = batch.prefill.Total(),
           .step = [decode](double j) { return decode.Step(j); }};

@@ -1,6 +1,7 @@
 #include "estimator/closed_loop.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/mixed_prefill.h"
@@ -9,28 +10,50 @@
 namespace foretoken {
 namespace {
 
-// The other sequences of a step, at the mean context of their decode.
-Riders OtherSequences(const Replica& replica, double running) {
-  const Workload& w = replica.scenario.workload;
-  return {.sequences = (running - 1) / replica.model.shard.stages, .context = w.prompt_tokens + w.output_tokens / 2.0};
+// The prefills of the other requests while one is there, each once.
+struct OtherPrefills {
+  Seconds in_steps;  // what they add to steps in which the request may decode
+  Seconds beyond;    // steps for prompts that are left when its decode steps have taken theirs
+  Seconds riding;    // what the others' decode adds to the steps of the request's own prompt
+};
+
+PrefillShape OnePrompt(const Replica& replica) {
+  return PromptShape(replica.scenario.workload, replica.scenario.deployment, 1);
 }
 
-// Adds what a request waits for while `running` are on the replica, itself included. Each of the others is prefilled
-// once while it is there: a share of that delays its decode steps, the rest its first token. It also waits for the
-// step that runs as it arrives, and its prompt shares its steps with those that decode.
-void AddWaits(const Replica& replica, Served& served) {
-  const Efficiencies& e = replica.model.efficiencies;
-  if (served.running <= 1 || e.speed_of_light) return;
+// A step takes one chunk, so that while a request decodes at most this many others join it.
+double MostCompany(const Replica& replica) {
+  return (replica.scenario.workload.output_tokens - 1) / PrefillChunks(OnePrompt(replica));
+}
+
+// A loop of many requests and few output tokens makes more steps for prompts than a request has decode steps.
+OtherPrefills Others(const Replica& replica, double others, double decode_steps) {
   const Workload& w = replica.scenario.workload;
+  const PrefillShape prompt = OnePrompt(replica);
+  const double chunks = PrefillChunks(prompt);
   const double stages = replica.model.shard.stages;
-  const MixedPrefill mixed = MixPrefill(replica.model, PromptShape(w, replica.scenario.deployment, 1),
-                                        OtherSequences(replica, served.running));
-  const Seconds others = (served.running - 1) * mixed.added / stages;
-  const double in_steps = e.prefill_share * served.decode_steps / w.output_tokens;
-  served.prefill.queueing += (1 - in_steps) * others;
-  if (served.decode_steps < 1) return;  // nobody decodes
-  served.prefill.queueing += served.decode.Total() / served.decode_steps / (2 * stages) + mixed.riding;
-  served.decode.queueing += in_steps * others;
+  const Riders riders{.sequences = std::min(others, MostCompany(replica)) / stages,
+                      .context = w.prompt_tokens + w.output_tokens / 2.0};
+  const MixedPrefill mixed = MixPrefill(replica.model, prompt, riders);
+  const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
+  return {.in_steps = others * mixed.added / stages,
+          .beyond = std::max(0.0, others * chunks - decode_steps) * decode_step / stages,
+          .riding = mixed.riding};
+}
+
+// Adds what a request waits for while `running` are on the replica, itself included. A share of the others' prefills
+// delays its decode steps, the rest its first token. It also waits for the step that runs as it arrives, and its
+// prompt shares its steps with those that decode.
+void AddWaits(const Replica& replica, double running, Served& served) {
+  const Efficiencies& e = replica.model.efficiencies;
+  const double steps = served.decode_steps;
+  if (running <= 1 || e.speed_of_light) return;
+  const OtherPrefills others = Others(replica, running - 1, steps);
+  const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * others.in_steps;
+  served.prefill.queueing += others.in_steps - while_decoding + others.beyond + others.riding;
+  if (steps < 1) return;  // nobody decodes
+  served.prefill.queueing += served.decode.Total() / steps / (2 * replica.model.shard.stages);
+  served.decode.queueing += while_decoding;
 }
 
 void WarnOfQueue(double concurrency, double most, std::vector<Warning>& warnings) {
@@ -49,18 +72,21 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   const double most = MostRunning(replica);
   if (most < 1) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
   WarnOfQueue(capacity.batch, most, warnings);
-  Served served{.decode_steps = w.output_tokens - 1.0, .running = std::min(capacity.batch, most)};
-  served.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1);
-  served.held = served.running;
+  const double running = std::min(capacity.batch, most);
+  Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
+                .decode_steps = w.output_tokens - 1.0,
+                .running = std::min(running, 1 + std::floor(MostCompany(replica))),
+                .held = running};
+  served.read = served.running;
   served.prefill_work = served.prefill.Total();
   const DecodePhase decode(replica.model, w, served.running);
   served.decode = decode.Sum(served.decode_steps);
-  AddWaits(replica, served);
+  AddWaits(replica, running, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
   served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
   // Little's law: requests that find no memory wait while those that run come and go.
   const Seconds on_replica = served.prefill.Total() + served.decode.Total();
-  served.prefill.queueing += (capacity.batch / served.running - 1) * on_replica;
+  served.prefill.queueing += (capacity.batch / running - 1) * on_replica;
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
   return served;
 }

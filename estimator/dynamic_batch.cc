@@ -66,10 +66,12 @@ absl::StatusOr<Served> ServeDynamic(const Replica& replica) {
   const double sequences = RunningBatch(replica, gathering.sequences, most, rate);
   Served served = ServedAlone(replica, sequences);
   const Seconds one = served.prefill.Total() + served.decode.Total();
-  // A request waits for its batch to gather or for the one that runs, whichever is longer; near saturation also for
-  // whole batches before, by Kingman's formula with arrivals of full batches (c_a^2 = 1/most) and constant service.
-  const Seconds residual = one * (std::min(1.0, rate * one.value() / sequences) / 2);
-  served.prefill.queueing += std::max(gathering.wait, residual) + full * (load / (1 - load) / (2 * most));
+  // A request that finds the engine idle waits for its batch to gather, else for the batch that runs, if that is
+  // longer; near saturation also for whole batches before, by Kingman's formula with arrivals of full batches (c_a^2 =
+  // 1/most) and constant service.
+  const double busy = std::min(1.0, rate * one.value() / sequences);
+  served.prefill.queueing += (1 - busy) * gathering.wait + busy * std::max(gathering.wait, one / 2);
+  served.prefill.queueing += full * (load / (1 - load) / (2 * most));
   served.requests_per_second = *w.request_rate_per_second;
   return served;
 }

@@ -86,6 +86,8 @@ struct Company {
 
   double All() const { return running + joined; }
   double Context() const { return (running * running_context + joined * prompt) / All(); }
+  // Of those running, over all steps.
+  double MeanRunning(double steps) const { return steps > shared ? running * shared / steps : running; }
   TimeParts Sum(const Engine& engine, double steps) const {
     const double together = std::min(steps, shared);
     return engine.Decode(All(), Context(), together) + engine.Decode(joined, prompt + together, steps - together);
@@ -172,8 +174,10 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w);
   served.decode = company.Sum(engine, served.decode_steps);
   served.step = [engine, company](double j) { return company.Step(engine, j); };
-  served.running = company.All();
-  served.held = company.joined + company.running * company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);
+  const double ran = company.MeanRunning(served.decode_steps);
+  served.running = company.joined + ran;
+  served.held = served.read =
+      company.joined + ran * company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
   return served;
 }

@@ -92,6 +92,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
                 .decode_steps = point.Steps(),
                 .running = point.running(),
                 .held = point.running(),
+                .read = point.running(),
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill.Total();
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).

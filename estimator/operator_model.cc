@@ -68,7 +68,7 @@ void FillTimes(const Scenario& scenario, const StepModel& model, const Served& s
     estimate.tpot.time = served.decode.Total() / served.decode_steps;
   }
   estimate.throughput = MakeThroughput(scenario, served.requests_per_second, estimate.tpot.time);
-  estimate.mbu = DecodeBandwidthUtilization(model, w, served.running, served.held, estimate.tpot.time);
+  estimate.mbu = DecodeBandwidthUtilization(model, w, served.running, served.read, estimate.tpot.time);
   estimate.mfu = PrefillUtilization(model, w, served.prefilled, served.prefill_work);
 }
 

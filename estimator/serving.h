@@ -30,11 +30,13 @@ struct Replica {
 
 // What one request meets. Waiting is the queueing part of both phases.
 struct Served {
-  TimeParts prefill;               // from arrival to the first token
-  TimeParts decode;                // all decode steps together
-  double decode_steps = 0;         // of the sequence that ends last
-  double running = 1;              // sequences of a replica that decode together
-  double held = 1;                 // sequences of the workload's length that hold as much KV cache as these
+  TimeParts prefill;        // from arrival to the first token
+  TimeParts decode;         // all decode steps together
+  double decode_steps = 0;  // of the sequence that ends last
+  double running = 1;       // sequences of a replica that decode together
+  // Sequences of the workload's length whose KV cache is as large as what a replica holds, and what a step reads.
+  double held = 1;
+  double read = 1;
   double prefilled = 1;            // sequences of a replica that are prefilled together
   Seconds prefill_work;            // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other

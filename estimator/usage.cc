@@ -58,10 +58,10 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
           .compute_bound_batch = BalancedBatch(scenario, model, kv_per_token)};
 }
 
-double DecodeBandwidthUtilization(const StepModel& model, const Workload& w, double running, double held,
+double DecodeBandwidthUtilization(const StepModel& model, const Workload& w, double running, double read,
                                   Seconds tpot) {
   const double context = std::max(1, w.prompt_tokens) + std::max(1.0, w.output_tokens / 2.0);
-  const Bytes kv = w.kv_cache_mode == KvCacheMode::kNone ? Bytes(0) : KvRead(model, held, context);
+  const Bytes kv = w.kv_cache_mode == KvCacheMode::kNone ? Bytes(0) : KvRead(model, read, context);
   return ModelBandwidthUtilization(WeightsRead(model, running), kv, tpot, model.machine.memory_peak);
 }
 

@@ -14,8 +14,8 @@ namespace foretoken {
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
 
-// MBU of the mean decode step: weights that `running` sequences read in `tpot`, and the KV of `held` of the workload.
-double DecodeBandwidthUtilization(const StepModel& model, const Workload& workload, double running, double held,
+// MBU of the mean decode step: weights that `running` sequences read in `tpot`, and the KV of `read` of the workload.
+double DecodeBandwidthUtilization(const StepModel& model, const Workload& workload, double running, double read,
                                   Seconds tpot);
 
 // MFU: FLOPs of the whole prefill of `sequences` on one device over what its matrix units could do in `time`.

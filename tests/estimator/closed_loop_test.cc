@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "estimator/errors.h"
 #include "estimator/estimator.h"
 #include "estimator/operator_model.h"
@@ -158,6 +161,57 @@ TEST(ClosedLoopTest, TheFloorWaitsForNobody) {
   const Estimate floor = *ComputeEstimate(scenario);
   EXPECT_EQ(floor.prefill.parts->queueing.value() + floor.decode.parts->queueing.value(), 0);
   EXPECT_LT(floor.ttft.time, By(scenario).ttft.time);
+}
+
+// The slow oracle: an engine that runs step by step, each step decoding everyone and prefilling the oldest prompt.
+// Mean time of a request from its arrival to its last token. With two tokens out there are more prompts than decode
+// steps, and one prompt a step is no longer how an engine would go about it.
+double SimulatedE2e(const Scenario& scenario, const StepModel& model, int requests) {
+  const Workload& w = scenario.workload;
+  std::vector<double> waiting(w.batch_size, 0);  // arrival times
+  std::vector<std::pair<double, int>> running;   // arrival, tokens made
+  double now = 0;
+  double sum = 0;
+  for (int done = 0; done < 2 * requests;) {
+    const double decoding = static_cast<double>(running.size());
+    StepShape step{.decode_sequences = decoding, .logits_rows = decoding};
+    for (const auto& [arrival, made] : running) step.decode_context += (w.prompt_tokens + made) / decoding;
+    const bool prefills = !waiting.empty();
+    if (prefills) {
+      step.prefill_sequences = 1;
+      step.prefill_tokens = w.prompt_tokens;
+      step.logits_rows += 1;
+    }
+    now += StepTime(model, step).Total().value();
+    for (size_t i = running.size(); i-- > 0;) {
+      if (++running[i].second < w.output_tokens) continue;
+      if (++done > requests) sum += (now - running[i].first) / requests;  // the first half is the start
+      running.erase(running.begin() + static_cast<long>(i));
+      waiting.push_back(now);
+    }
+    if (prefills) {
+      running.emplace_back(waiting.front(), 1);
+      waiting.erase(waiting.begin());
+    }
+  }
+  return sum;
+}
+
+TEST(ClosedLoopTest, AgreesWithAnEngineStepByStep) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  std::vector<Warning> warnings;
+  for (const int concurrency : {1, 2, 8, 32, 64}) {
+    for (const int output : {2, 20, 200}) {
+      const Scenario scenario = ClosedLoop(model, hardware, concurrency, 800, output);
+      const StepModel step = *MakeStepModel(scenario, efficiencies, &warnings);
+      EXPECT_NEAR(By(scenario, efficiencies).e2e.time.value() / SimulatedE2e(scenario, step, 40 * concurrency), 1,
+                  output > 2 ? 0.08 : 0.15)
+          << concurrency << " " << output;
+    }
+  }
 }
 
 }  // namespace

@@ -246,9 +246,8 @@ TEST_F(LiveLoadTest, AgreesWithAnEngineStepByStep) {
                                       .max_num_batched_tokens = 1024};
         const Estimate estimate = *Ask(scenario, efficiencies);
         const Token slow = Simulate(scenario, *MakeStepModel(scenario, efficiencies, &warnings));
-        const double residual = estimate.ttft.time.value() / slow.first;
-        EXPECT_NEAR(residual, 1, 0.12) << running << " " << waiting << " " << left;
-        EXPECT_NEAR(estimate.e2e.time.value() / slow.last, 1, 0.10) << running << " " << waiting << " " << left;
+        EXPECT_NEAR(estimate.ttft.time.value() / slow.first, 1, 0.08) << running << " " << waiting << " " << left;
+        EXPECT_NEAR(estimate.e2e.time.value() / slow.last, 1, 0.05) << running << " " << waiting << " " << left;
       }
     }
   }
