@@ -12,7 +12,9 @@ constexpr int kManyCandidates = 64;
 constexpr int kManyTokenLatencies = 1'000;
 
 bool IsLarge(const v1::EstimateRequest& request) {
-  return request.include_token_latencies() && request.scenario().workload().output_tokens() > kManyTokenLatencies;
+  const v1::Workload& workload = request.scenario().workload();
+  const bool many = workload.output_tokens() > kManyTokenLatencies || workload.has_output_length_distribution();
+  return request.include_token_latencies() && many;
 }
 
 void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {

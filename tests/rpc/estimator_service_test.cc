@@ -61,8 +61,59 @@ TEST_F(ServiceTest, TheAgeOfALiveLoadIsEchoed) {
   ASSERT_TRUE(Estimate(scenario, &response).ok());
   EXPECT_EQ(response.estimate().live_load_age().seconds(), 63);
   EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_STALE_LOAD);
-  scenario.mutable_live_load()->set_running_sequences(5);
-  EXPECT_EQ(PartsOf(Estimate(scenario, &response)).reason, "NOT_MODELLED");
+}
+
+// The longest of a batch of differing outputs counts, not the output_tokens that they replace.
+TEST_F(ServiceTest, TokenLatenciesAreBounded) {
+  v1::EstimateRequest request;
+  *request.mutable_scenario() = Scenario(8, 1000, 100);
+  request.set_include_token_latencies(true);
+  v1::EstimateResponse response;
+  request.mutable_scenario()->mutable_workload()->set_output_tokens(100'001);
+  EXPECT_EQ(PartsOf(Estimate(request, &response)).reason, "LIMIT_EXCEEDED");
+  request.mutable_scenario()->mutable_workload()->set_output_tokens(1);
+  request.mutable_scenario()->mutable_workload()->mutable_output_length_distribution()->set_mean_tokens(90'000);
+  const grpc::Status status = Estimate(request, &response);
+  EXPECT_EQ(PartsOf(status).reason, "LIMIT_EXCEEDED") << status.error_message();
+  EXPECT_THAT(PartsOf(status).fields, ::testing::ElementsAre("scenario.workload.output_length_distribution"));
+}
+
+// Each policy reaches the core model, and a live load slows what it should.
+TEST_F(ServiceTest, EveryWayOfServingIsAnswered) {
+  const auto of = [&](const std::function<void(v1::Scenario&)>& change) {
+    v1::Scenario scenario = Scenario(8, 1000, 100);
+    change(scenario);
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.estimate();
+  };
+  const auto batch = of([](auto&) {});
+  const auto closed = of([](auto& s) { s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS); });
+  EXPECT_GT(closed.tpot().seconds(), batch.tpot().seconds());
+  EXPECT_LT(closed.ttft().seconds(), batch.ttft().seconds());
+  const auto open = of([](auto& s) {
+    s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+    s.mutable_workload()->set_request_rate_per_second(0.5);
+  });
+  EXPECT_EQ(open.throughput().requests_per_second(), 0.5);
+  const auto dynamic = of([](auto& s) {
+    s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_DYNAMIC);
+    s.mutable_workload()->set_request_rate_per_second(0.01);
+    s.mutable_workload()->set_batching_window_seconds(0.25);
+  });
+  EXPECT_NEAR(dynamic.prefill().parts().queueing_seconds(), 0.25, 0.02);
+  const auto lengths = of([](auto& s) {
+    s.mutable_workload()->mutable_output_length_distribution()->set_mean_tokens(100);
+    s.mutable_workload()->mutable_output_length_distribution()->set_max_tokens(200);
+  });
+  EXPECT_EQ(lengths.decode_steps(), 177);  // 200 x 8/9 tokens
+  const auto live = of([](auto& s) {
+    s.mutable_live_load()->set_running_sequences(5);
+    s.mutable_live_load()->set_running_context_tokens(2000);
+  });
+  EXPECT_GT(live.tpot().seconds(), batch.tpot().seconds());
+  EXPECT_GT(live.prefill().parts().queueing_seconds(), 0);
 }
 
 struct BadCase {
@@ -112,9 +163,24 @@ TEST_F(ServiceTest, BadScenariosNameCodeReasonAndField) {
        "UNSUPPORTED_MODEL", "scenario.model"},
       {"no profile", [](auto& s) { s.set_method(v1::METHOD_LINEAR_PROFILE); }, grpc::FAILED_PRECONDITION, "NO_PROFILE",
        "scenario.hardware_spec.linear_profiles"},
-      {"continuous batching",
-       [](auto& s) { s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS); }, grpc::UNIMPLEMENTED,
-       "NOT_MODELLED", "scenario.workload.batching_policy"},
+      {"continuous without a cache",
+       [](auto& s) {
+         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+         s.mutable_workload()->set_kv_cache_mode(v1::KV_CACHE_MODE_NONE);
+       },
+       grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.workload.kv_cache_mode"},
+      {"too high a rate",
+       [](auto& s) {
+         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+         s.mutable_workload()->set_request_rate_per_second(1e6);
+       },
+       grpc::FAILED_PRECONDITION, "UNSTABLE_LOAD", "scenario.workload.request_rate_per_second"},
+      {"full and nobody ends",
+       [](auto& s) {
+         s.mutable_live_load()->set_running_sequences(4);
+         s.mutable_live_load()->set_max_num_seqs(4);
+       },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.remaining_output_tokens"},
   };
   for (const BadCase& c : cases) {
     v1::Scenario scenario = Scenario(1, 1000, 10);
@@ -123,7 +189,7 @@ TEST_F(ServiceTest, BadScenariosNameCodeReasonAndField) {
     const grpc::Status status = Estimate(scenario, &response);
     EXPECT_EQ(status.error_code(), c.code) << c.name << ": " << status.error_message();
     EXPECT_EQ(PartsOf(status).reason, c.reason) << c.name << ": " << status.error_message();
-    EXPECT_THAT(PartsOf(status).fields, ElementsAre(c.field)) << c.name;
+    EXPECT_THAT(PartsOf(status).fields, ::testing::ElementsAre(c.field)) << c.name;
   }
 }
 
