@@ -17,7 +17,8 @@ struct Detail {
 
 // Estimates `scenario` by its method.
 //
-// Errors (errors.h): kUnsupportedModel, kNotModelled, kMissingFigure, kOutOfMemory, kNoProfile, kUnstableLoad; field
+// Errors (errors.h): kUnsupportedModel, kNotModelled, kMissingFigure, kOutOfMemory, kNoProfile, kUnstableLoad,
+// kInvalidField; field
 // paths are relative to the scenario ("deployment.tensor_parallel", "hardware_spec.interconnect_bytes_per_second").
 absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail = {});
 

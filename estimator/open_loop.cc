@@ -57,10 +57,10 @@ class OperatingPoint {
 
 // The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
 OperatingPoint Balance(const Replica& replica, double most, double rate) {
-  constexpr int kHalvings = 50;
+  constexpr double kClose = 1e-7;
   double low = 0;
   double high = most;
-  for (int i = 0; i < kHalvings; ++i) {
+  while (high - low > kClose * (1 + low)) {
     const double middle = (low + high) / 2;
     (OperatingPoint(replica, most, middle).Rate() < rate ? low : high) = middle;
   }

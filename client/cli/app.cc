@@ -20,7 +20,7 @@ constexpr char kFooter[] = R"(Exit codes:
   1    the answer is no: an objective is missed, nothing could be estimated, rows are malformed, not serving
   2    wrong usage, or INVALID_ARGUMENT
   3    NOT_FOUND
-  4    FAILED_PRECONDITION: it does not fit in memory, a figure is absent, no profile is registered
+  4    FAILED_PRECONDITION: it does not fit in memory, a figure or profile is absent, the load is unstable
   5    UNAVAILABLE or DEADLINE_EXCEEDED
   6    ALREADY_EXISTS or ABORTED: the id or the etag is taken
   7    UNIMPLEMENTED: the model does not cover it

@@ -29,17 +29,28 @@ std::string DeploymentText(const v1::Deployment& deployment) {
   return parts.empty() ? "" : absl::StrCat(", ", absl::StrJoin(parts, ", "));
 }
 
+std::string OutputText(const v1::Workload& workload) {
+  if (!workload.has_output_length_distribution()) {
+    return absl::StrCat(FormatCount(workload.output_tokens()), " output tokens");
+  }
+  return absl::StrCat(FormatCount(workload.output_length_distribution().mean_tokens()), " output tokens on average");
+}
+
 std::string WorkloadText(const v1::Workload& workload) {
-  std::vector<std::string> parts = {
-      absl::StrCat("batch ", FormatCount(workload.has_batch_size() ? workload.batch_size() : 1)),
-      absl::StrCat(FormatCount(workload.prompt_tokens()), " prompt tokens"),
-      absl::StrCat(FormatCount(workload.output_tokens()), " output tokens")};
+  std::vector<std::string> parts;
+  const bool open = workload.has_request_rate_per_second();
+  if (workload.has_batch_size() || !open) {
+    parts.push_back(absl::StrCat("batch ", FormatCount(workload.has_batch_size() ? workload.batch_size() : 1)));
+  }
+  parts.push_back(absl::StrCat(FormatCount(workload.prompt_tokens()), " prompt tokens"));
+  parts.push_back(OutputText(workload));
   if (workload.has_cached_prefix_tokens()) {
     parts.push_back(absl::StrCat(FormatCount(workload.cached_prefix_tokens()), " cached"));
   }
   if (workload.batching_policy() != v1::BATCHING_POLICY_UNSPECIFIED) {
     parts.push_back(absl::StrCat(EnumText(workload.batching_policy()), " batching"));
   }
+  if (open) parts.push_back(absl::StrCat(FormatCount(workload.request_rate_per_second()), " requests/s"));
   return absl::StrJoin(parts, ", ");
 }
 
@@ -64,7 +75,7 @@ std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal
   const std::string hardware = HardwareName(scenario);
   return absl::StrCat(terminal.Paint(ModelName(scenario), Look::kBold), hardware.empty() ? "" : " on ",
                       terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()), "\n",
-                      WorkloadText(scenario.workload()), "\n");
+                      WorkloadText(scenario.workload()), scenario.has_live_load() ? ", under live load\n" : "\n");
 }
 
 std::string ProvenanceText(const v1::Estimate& estimate) {

@@ -70,6 +70,16 @@ TEST_F(CommandTest, EstimateForPeople) {
             "operator_model, DATASHEET, catalog 0123456789ab revision 7\n");
 }
 
+TEST_F(CommandTest, TheTitleTellsHowRequestsAreServed) {
+  const std::string open = Run({"estimate", "small", "gpu-a", "-p", "100", "--batching", "continuous", "--request-rate",
+                                "1.5", "--output-mean", "40"})
+                               .out;
+  EXPECT_THAT(open,
+              HasSubstr("\n100 prompt tokens, 40 output tokens on average, continuous batching, 1.50 requests/s\n"));
+  EXPECT_THAT(Run({"estimate", "small", "gpu-a", "-p", "100", "-o", "9", "--running", "3"}).out,
+              HasSubstr("\nbatch 1, 100 prompt tokens, 9 output tokens, under live load\n"));
+}
+
 TEST_F(CommandTest, FlagsReachTheScenario) {
   ASSERT_EQ(Run({"estimate", "--model", "small", "--hardware", "gpu-a", "--weight-dtype", "fp8", "--engine",
                  "vllm@0.12.0", "--running", "3", "--unfused", "--method", "kpi", "--batch", "8", "--batch", "4"})

@@ -34,6 +34,13 @@ class Validate(unittest.TestCase):
                 estimated += self.check_rows(file, list(csv.DictReader(io.StringIO(done.stdout))))
         self.assertGreater(estimated, 50)
 
+    def test_every_closed_loop_is_answered(self):
+        file = next(file for file in FILES if file.stem == "served_closed_loop")
+        rows = list(csv.DictReader(io.StringIO(self.server.cli("validate", str(file), "--rows").stdout)))
+        self.assertEqual({row["status"] for row in rows}, {"OK"})
+        errors = sorted(abs(float(row["predicted_tpot_s"]) / float(row["tpot_s"]) - 1) for row in rows)
+        self.assertLess(errors[len(errors) // 2], 0.15)
+
     def check_rows(self, file, rows):
         given = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
         self.assertEqual(len(rows), len(given))
