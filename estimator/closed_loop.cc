@@ -56,6 +56,15 @@ void AddWaits(const Replica& replica, double running, Served& served) {
   served.decode.queueing += while_decoding;
 }
 
+// Sequences that all fit halfway, but not all at their end.
+void WarnOfPreemption(double running, double largest, std::vector<Warning>& warnings) {
+  if (running <= largest) return;
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat(running, " sequences per replica fit halfway through their outputs, ", largest,
+                                   " at their end; the engine preempts at times, which is not counted"),
+                      "workload.batch_size"});
+}
+
 void WarnOfQueue(double concurrency, double most, std::vector<Warning>& warnings) {
   if (concurrency <= most) return;
   warnings.push_back({WarningCode::kWaves,
@@ -73,10 +82,11 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   if (most < 1) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
   WarnOfQueue(capacity.batch, most, warnings);
   const double running = std::min(capacity.batch, most);
+  WarnOfPreemption(running, capacity.largest_batch, warnings);
   Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
                 .decode_steps = w.output_tokens - 1.0,
                 .running = std::min(running, 1 + std::floor(MostCompany(replica))),
-                .held = running};
+                .held = HeldHalfway(w, running)};
   served.read = served.running;
   served.prefill_work = served.prefill.Total();
   const DecodePhase decode(replica.model, w, served.running);

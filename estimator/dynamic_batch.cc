@@ -57,7 +57,7 @@ absl::StatusOr<Served> ServeDynamic(const Replica& replica) {
     return Refusal(Reason::kInvalidField, "workload.request_rate_per_second", "required by dynamic batching");
   }
   const double most = replica.capacity.batch;
-  if (most > MostRunning(replica)) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  if (!replica.capacity.Fits()) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *w.request_rate_per_second / replica.scenario.deployment.data_parallel;
   const Seconds full = TimeBatch(replica, most).Total();
   const double load = rate * full.value() / most;

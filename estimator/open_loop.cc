@@ -91,7 +91,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
                 .decode = point.Decode(),
                 .decode_steps = point.Steps(),
                 .running = point.running(),
-                .held = point.running(),
+                .held = HeldHalfway(w, point.running()),
                 .read = point.running(),
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill.Total();

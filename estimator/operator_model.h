@@ -20,7 +20,7 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
                                         std::vector<Warning>* warnings);
 
 // Errors: those of MakeStepModel; those of Serve (serving.h).
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& scenario, const Efficiencies& efficiencies,
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail);
 
 }  // namespace foretoken

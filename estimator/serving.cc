@@ -1,6 +1,7 @@
 #include "estimator/serving.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -64,9 +65,17 @@ void WarnOfBudget(const Scenario& scenario, std::vector<Warning>& warnings) {
 }  // namespace
 
 double MostRunning(const Replica& replica) {
-  const double fits = replica.capacity.largest_batch;
+  if (replica.capacity.largest_batch < 1) return 0;
+  Scenario halfway = replica.scenario;
+  halfway.workload.output_tokens = (halfway.workload.output_tokens + 1) / 2;
+  const double fits = MeasureCapacity(halfway, replica.model.shard, replica.model.machine).largest_batch;
   const std::optional<LiveLoad>& load = replica.scenario.live_load;
   return load && load->max_num_seqs ? std::min<double>(fits, *load->max_num_seqs) : fits;
+}
+
+double HeldHalfway(const Workload& workload, double running) {
+  const double prompt = workload.prompt_tokens;
+  return running * (prompt + workload.output_tokens / 2.0) / (prompt + workload.output_tokens);
 }
 
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings) {

@@ -45,9 +45,13 @@ struct Served {
   std::function<TimeParts(double)> step;
 };
 
-// Most sequences of the workload that a replica runs at once: what memory holds, and the engine's limit where the live
-// load states it. May be 0.
+// Most sequences of the workload that a replica runs at once under continuous batching: what memory holds, each halfway
+// through its output as they are on average, and the engine's limit where the live load states it. 0 where not even one
+// fits to its end.
 double MostRunning(const Replica& replica);
+
+// Of `running` sequences that are halfway through their outputs on average: as many whole ones hold the same KV.
+double HeldHalfway(const Workload& workload, double running);
 
 // Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled; kInvalidField where
 // the policy needs a field that is absent.
