@@ -67,8 +67,7 @@ void WarnOfPreemption(const Replica& replica, const Backlog& b, const KvRoom& ro
                       "live_load.free_kv_tokens"});
 }
 
-absl::Status CannotWait(const Backlog& backlog, double prompts, std::string_view field,
-                        std::vector<Warning>& warnings) {
+absl::Status CheckWait(const Backlog& backlog, double prompts, std::string_view field, std::vector<Warning>& warnings) {
   const absl::string_view full(field.data(), field.size());
   if (backlog.running > 0 && !backlog.remaining) {
     return Refusal(Reason::kInvalidField, "live_load.remaining_output_tokens",
@@ -127,7 +126,7 @@ absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, 
                    absl::StrCat("a prompt needs ", room.per_prompt, " tokens of KV cache; there are ", room.free,
                                 ", and ", room.after, " when the running sequences have ended"));
   }
-  if (absl::Status status = CannotWait(backlog, prompts, full, warnings); !status.ok()) return status;
+  if (absl::Status status = CheckWait(backlog, prompts, full, warnings); !status.ok()) return status;
   seats.generations = std::ceil((backlog.in_flight.count + prompts) / seats.later) - 1;
   return seats;
 }

@@ -76,16 +76,9 @@ absl::Status Unstable(const Replica& replica, double most, double stable) {
                                  replica.scenario.hardware->id, most, stable * replicas));
 }
 
-}  // namespace
-
-absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
-  const double most = MostRunning(replica);
-  if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+// What a request meets at the point that is in balance.
+Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate) {
   const Workload& w = replica.scenario.workload;
-  const double rate = *w.request_rate_per_second / replica.scenario.deployment.data_parallel;
-  const double stable = OperatingPoint(replica, most, most).Rate();
-  if (!(rate < stable)) return Unstable(replica, most, stable);
-  const OperatingPoint point = Balance(replica, most, rate);
   const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
   Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
                 .decode = point.Decode(),
@@ -98,14 +91,25 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
   served.prefill.queueing += point.Prefill() * (prefilling / (2 * (1 - prefilling)));
   served.prefill.queueing += point.Residual() + point.riding();
-  const Seconds stalls = point.Decode().Total() * (prefilling / (1 - prefilling));
-  served.decode.queueing += stalls;
-  served.step = [point, prefilling](double j) {
+  const double stalls = prefilling / (1 - prefilling);  // prefills between the steps, for each second of them
+  served.decode.queueing += point.Decode().Total() * stalls;
+  served.step = [point, stalls](double j) {
     TimeParts step = point.Step(j);
-    step.queueing += step.Total() * (prefilling / (1 - prefilling));
+    step.queueing += step.Total() * stalls;
     return step;
   };
   return served;
+}
+
+}  // namespace
+
+absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
+  const double most = MostRunning(replica);
+  if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
+  const double stable = OperatingPoint(replica, most, most).Rate();
+  if (!(rate < stable)) return Unstable(replica, most, stable);
+  return ServedAt(replica, Balance(replica, most, rate), rate);
 }
 
 }  // namespace foretoken

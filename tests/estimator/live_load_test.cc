@@ -5,9 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "estimator/errors.h"
 #include "estimator/operator_model.h"
 #include "tests/estimator/fixtures.h"
@@ -118,6 +115,27 @@ TEST_F(LiveLoadTest, GenerationsComeAndGo) {
   EXPECT_LT(estimate.ttft.time.value(), 3 * generation + kPrompt);
 }
 
+// Three that arrive together are prefilled in one step, or, with room for 100 tokens a step, one after the other.
+TEST_F(LiveLoadTest, SeveralArriveTogether) {
+  Scenario scenario = Under({.max_num_seqs = 8});
+  scenario.workload.batch_size = 3;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 3 * kPrompt, 1e-10);
+  EXPECT_NEAR(By(scenario).tpot.time.value(), 3 * kRow, 1e-10);
+  scenario.live_load->max_num_batched_tokens = 100;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 3 * kPrompt, 1e-10);
+}
+
+// Half of the prompt is cached: 50 tokens are left, and 4 blocks of KV instead of 7.
+TEST_F(LiveLoadTest, ACachedPrefixIsDeducted) {
+  Scenario scenario = Under({.waiting_requests = 1, .queued_prefill_tokens = 0, .free_kv_tokens = 64 + 100});
+  scenario.workload.cached_prefix_tokens = 50;
+  const Estimate cached = By(scenario);
+  EXPECT_TRUE(cached.warnings.empty());
+  scenario.live_load = LiveLoad{.max_num_seqs = 8};
+  EXPECT_NEAR(cached.ttft.time.value(), By(scenario).ttft.time.value() + kRow, 1e-10);
+  EXPECT_LT(cached.ttft.time.value(), 0.52 * kPrompt);
+}
+
 TEST_F(LiveLoadTest, LimitsAloneChangeNothing) {
   const Model model = Llama31_70b();
   const Hardware hardware = A100();
@@ -177,78 +195,6 @@ TEST_F(LiveLoadTest, MoreLoadIsNeverFaster) {
       EXPECT_NEAR(estimate->prefill.parts->Total().value() + estimate->decode.parts->Total().value(),
                   estimate->e2e.time.value(), 1e-9);
       before = estimate->e2e.time.value();
-    }
-  }
-}
-
-// The slow oracle: the engine step by step. Prompts are cut to what the budget leaves, first come first.
-struct Token {
-  double first = 0, last = 0;
-};
-
-Token Simulate(const Scenario& scenario, const StepModel& model) {
-  const Workload& w = scenario.workload;
-  const LiveLoad& load = *scenario.live_load;
-  struct Sequence {
-    double prompt, done, made, left;
-  };
-  std::vector<Sequence> all;
-  for (int i = 0; i < *load.running_sequences; ++i) {
-    all.push_back({*load.running_context_tokens, *load.running_context_tokens, 0, *load.remaining_output_tokens});
-  }
-  for (int i = 0; i <= *load.waiting_requests; ++i) {
-    all.push_back({1.0 * w.prompt_tokens, 0, 0, 1.0 * w.output_tokens});
-  }
-  Token token;
-  double now = 0;
-  while (all.back().left > 0) {
-    StepShape step;
-    for (const Sequence& s : all) step.decode_sequences += s.done >= s.prompt && s.left > 0;
-    double room = *load.max_num_batched_tokens - step.decode_sequences;
-    for (Sequence& s : all) {
-      if (s.left <= 0) continue;
-      if (s.done >= s.prompt) {
-        step.decode_context += (s.prompt + ++s.made) / step.decode_sequences;
-        --s.left;
-        continue;
-      }
-      if (step.prefill_sequences > 0) continue;  // one prompt a step
-      const double chunk = std::min(room, s.prompt - s.done);
-      step.prefill_sequences = 1;
-      step.prefill_tokens = chunk;
-      step.prefill_prior = s.done;
-      s.done += chunk;
-      s.left -= s.done >= s.prompt;
-    }
-    step.logits_rows = step.decode_sequences + 1;
-    now += StepTime(model, step).Total().value();
-    if (token.first == 0 && all.back().done >= all.back().prompt) token.first = now;
-  }
-  token.last = now;
-  return token;
-}
-
-TEST_F(LiveLoadTest, AgreesWithAnEngineStepByStep) {
-  const Model model = Llama31_70b();
-  const Hardware hardware = A100();
-  Efficiencies efficiencies = GenericPrior();
-  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
-  std::vector<Warning> warnings;
-  for (const int running : {1, 8, 64}) {
-    for (const int waiting : {0, 1, 6}) {
-      for (const int left : {5, 40, 1000}) {
-        Scenario scenario = MakeScenario(model, hardware, 1, 1800, 100);
-        scenario.deployment.tensor_parallel = 8;
-        scenario.live_load = LiveLoad{.running_sequences = running,
-                                      .running_context_tokens = 1000,
-                                      .remaining_output_tokens = left,
-                                      .waiting_requests = waiting,
-                                      .max_num_batched_tokens = 1024};
-        const Estimate estimate = *Ask(scenario, efficiencies);
-        const Token slow = Simulate(scenario, *MakeStepModel(scenario, efficiencies, &warnings));
-        EXPECT_NEAR(estimate.ttft.time.value() / slow.first, 1, 0.08) << running << " " << waiting << " " << left;
-        EXPECT_NEAR(estimate.e2e.time.value() / slow.last, 1, 0.05) << running << " " << waiting << " " << left;
-      }
     }
   }
 }
