@@ -1,5 +1,6 @@
 #include "estimator/batch.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -29,28 +30,52 @@ absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& wa
   return Waves{.count = count, .sequences = std::ceil(capacity.batch / count)};
 }
 
+// The prompt is prefilled by the draft too, after the model.
+TimeParts Prefill(const Replica& replica, const Workload& workload, double sequences) {
+  const Deployment& deployment = replica.scenario.deployment;
+  TimeParts parts = PrefillPhase(replica.model, workload, deployment, sequences);
+  if (replica.speculator == nullptr) return parts;
+  return parts + PrefillTime(replica.speculator->draft, PromptShape(workload, deployment, sequences));
+}
+
+// The mean round of a decode whose steps see first to last tokens.
+SpeculationEstimate MeanRound(const Replica& replica, double sequences, double first, double last) {
+  const Speculator& speculator = *replica.speculator;
+  const double microbatch = std::ceil(sequences / replica.model.shard.stages);
+  const SpeculativeCurve curve(replica.model, speculator, microbatch);
+  const double rounds = (last - first + 1) / speculator.accepted;
+  return {.accepted_tokens = speculator.accepted,
+          .verify = curve.Verify(first, last).Total() / rounds,
+          .draft = curve.Draft(first, last).Total() / rounds};
+}
+
 }  // namespace
 
 BatchTimes TimeBatch(const Replica& replica, double sequences) {
   const Workload w = WithBatchLength(replica.scenario.workload, sequences);
   const double steps = w.output_tokens - 1;
-  return {.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, sequences),
-          .decode = DecodePhase(replica.model, w, sequences).Sum(steps),
+  return {.prefill = Prefill(replica, w, sequences),
+          .decode = DecodePhase(replica.model, w, sequences, replica.speculator).Sum(steps),
           .decode_steps = steps};
 }
 
 Served ServedAlone(const Replica& replica, double sequences) {
   const BatchTimes batch = TimeBatch(replica, sequences);
-  const DecodePhase decode(replica.model, replica.scenario.workload, sequences);
-  return {.prefill = batch.prefill,
-          .decode = batch.decode,
-          .decode_steps = batch.decode_steps,
-          .running = sequences,
-          .held = sequences,
-          .read = sequences,
-          .prefilled = sequences,
-          .prefill_work = batch.prefill.Total(),
-          .step = [decode](double j) { return decode.Step(j); }};
+  const DecodePhase decode(replica.model, replica.scenario.workload, sequences, replica.speculator);
+  Served served{.prefill = batch.prefill,
+                .decode = batch.decode,
+                .decode_steps = batch.decode_steps,
+                .running = sequences,
+                .held = sequences,
+                .read = sequences,
+                .prefilled = sequences,
+                .prefill_work = batch.prefill.Total(),
+                .step = [decode](double j) { return decode.Step(j); }};
+  if (replica.speculator != nullptr) {
+    const double prompt = std::max(1, replica.scenario.workload.prompt_tokens);
+    served.round = MeanRound(replica, sequences, prompt + 1, prompt + std::max(1.0, batch.decode_steps));
+  }
+  return served;
 }
 
 absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings) {

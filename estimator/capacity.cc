@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "estimator/errors.h"
+#include "estimator/speculation.h"
 
 namespace foretoken {
 namespace {
@@ -40,28 +41,33 @@ Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double to
   return bytes;
 }
 
+// Tokens that each sequence is fed beyond its next one when it is verified.
+double DraftTokens(const Scenario& scenario) { return scenario.speculation ? scenario.speculation->draft_tokens : 0; }
+
 // The engine's own floor for a step: prompts are packed up to kStepTokens; a chunk or a longer prompt replaces it.
 double StepTokens(const Scenario& scenario, double batch) {
   const Workload& w = scenario.workload;
   const double prompt = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
   const double chunk = scenario.deployment.prefill_chunk_tokens.value_or(static_cast<int>(prompt));
-  return std::max({std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch});
+  return std::max(
+      {std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch * (1 + DraftTokens(scenario))});
 }
 
 }  // namespace
 
 Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
   const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
-  const Bytes logits = batch * shard.vocab * BytesPerElement(Dtype::kFp32);
+  const double rows = batch * (1 + DraftTokens(scenario));
+  const Bytes logits = rows * shard.vocab * BytesPerElement(Dtype::kFp32);
   return StepTokens(scenario, batch) * ActivationPerToken(shard, scenario, context) + logits;
 }
 
 namespace {
 
 // The largest whole batch whose weights, activations and KV fit: activations grow with the batch, so by bisection.
-double LargestBatch(const Scenario& scenario, const Shard& shard, Bytes usable, Bytes kv_per_sequence) {
+double LargestBatch(const Scenario& scenario, const Shard& shard, const Capacity& c) {
   const auto fits = [&](double batch) {
-    return shard.weights_total + StepActivations(scenario, shard, batch) + batch * kv_per_sequence <= usable;
+    return c.weights + StepActivations(scenario, shard, batch) + batch * c.kv_per_sequence <= c.usable;
   };
   if (!fits(1)) return 0;
   double low = 1;
@@ -87,6 +93,13 @@ int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
   return 0;
 }
 
+// Adds the weights of one model and what it keeps of a sequence. With `tokens` 0 nothing is kept.
+void AddModel(const Shard& shard, double tokens, Capacity& c) {
+  c.weights += shard.weights_total;
+  c.kv_per_sequence += KvPerSequence(shard, tokens);
+  c.kv_per_token += shard.layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
 }  // namespace
 
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine) {
@@ -94,13 +107,14 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   const bool keeps = w.kv_cache_mode != KvCacheMode::kNone;
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
-  c.weights = shard.weights_total;
   c.batch = std::ceil(static_cast<double>(w.batch_size) / scenario.deployment.data_parallel);
   c.activations = StepActivations(scenario, shard, c.batch);
-  const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
-  c.kv_per_sequence = keeps ? KvPerSequence(shard, context) : Bytes(0);
-  c.kv_per_token = shard.layers / shard.stages * shard.kv_elements * shard.kv;
-  c.largest_batch = LargestBatch(scenario, shard, c.usable, c.kv_per_sequence);
+  const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
+  AddModel(shard, context, c);
+  if (scenario.speculation) {
+    AddModel(MakeShard(*scenario.speculation->draft, DraftDeployment(scenario)), context, c);
+  }
+  c.largest_batch = LargestBatch(scenario, shard, c);
   return c;
 }
 

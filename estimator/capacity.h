@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// How the batch meets the memory.
+// How the batch meets the memory. A draft model counts as part of the model.
 struct Capacity {
   Bytes usable;
   Bytes weights;

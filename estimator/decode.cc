@@ -16,15 +16,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-DecodeCurve::DecodeCurve(const StepModel& model, double sequences) : exponent_(model.roofline_exponent) {
-  const StepShape shape{.decode_sequences = sequences, .decode_context = 0, .logits_rows = sequences};
+DecodeCurve::DecodeCurve(const StepModel& model, double sequences, double tokens) : exponent_(model.roofline_exponent) {
+  const double rows = sequences * tokens;
+  const StepShape shape{
+      .decode_sequences = sequences, .decode_context = 0, .decode_tokens = tokens, .logits_rows = rows};
   const Efficiencies& e = model.efficiencies;
   fixed_ = DeviceTime(model, shape);
   for (const AttentionGroup& group : model.shard.attention) {
-    slopes_.push_back({group, DecodeAttention(model, group, sequences, 1).Parts(exponent_)});
+    slopes_.push_back({group, DecodeAttention(model, group, sequences, 1, tokens).Parts(exponent_)});
   }
   host_ = e.host_step + model.shard.layers * e.host_layer;
-  on_top_ = sequences * (e.host_token + e.host_request);
+  on_top_ = rows * (e.host_token + e.host_request);
 }
 
 TimeParts DecodeCurve::Device(double context) const {

@@ -16,9 +16,10 @@ namespace foretoken {
 // The decode of `sequences` on one replica, ready to be evaluated at any context.
 class DecodeCurve {
  public:
-  DecodeCurve(const StepModel& model, double sequences);
+  // Each sequence is fed `tokens` per step: 1, or more to verify drafted ones.
+  DecodeCurve(const StepModel& model, double sequences, double tokens = 1);
 
-  // One step at context c: every sequence sees c tokens, the one just fed included.
+  // One step at context c: every sequence sees c tokens, those just fed included.
   TimeParts Step(double context) const;
 
   // Sum of Step(c) for c = first, first + 1, ..., last. REQUIRES: first, last whole numbers. Empty: zero.

@@ -89,6 +89,13 @@ struct SloVerdict {
   std::optional<double> headroom;
 };
 
+// A round of speculative decoding, its mean over the decode: TPOT = (verify + draft) / accepted_tokens.
+struct SpeculationEstimate {
+  double accepted_tokens = 1;
+  Seconds verify;
+  Seconds draft;
+};
+
 // One operator of one step, summed over layers; for explain.
 struct OperatorEstimate {
   std::string name;
@@ -115,6 +122,7 @@ struct Estimate {
   std::optional<double> mbu;
   std::optional<double> mfu;
   std::optional<SloVerdict> slo;
+  std::optional<SpeculationEstimate> speculation;
   int waves = 1;
   int devices = 1;
   std::string calibration_id;

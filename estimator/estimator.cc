@@ -39,6 +39,11 @@ absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail
 }  // namespace
 
 absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail) {
+  if (scenario.speculation && scenario.speculation->draft_tokens == 0) {  // nothing is drafted: as if not asked for
+    Scenario plain = scenario;
+    plain.speculation.reset();
+    return ComputeEstimate(plain, detail);
+  }
   absl::StatusOr<Estimate> estimate = ByMethod(scenario, detail);
   if (estimate.ok() && scenario.slo) {
     estimate->slo = JudgeSlo(*scenario.slo, estimate->ttft.time, estimate->tpot.time, estimate->e2e.time);

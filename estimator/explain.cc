@@ -42,12 +42,12 @@ constexpr Text kTexts[] = {
 
 bool IsGemm(const OperatorCost& cost) { return cost.n > 0; }
 
-FlopsPerSecond RateOf(const StepModel& model, OperatorKind kind) {
-  switch (kind) {
+FlopsPerSecond RateOf(const StepModel& model, const OperatorCost& cost) {
+  switch (cost.kind) {
     case OperatorKind::kPrefillAttention:
       return model.machine.prefill_attention;
     case OperatorKind::kDecodeAttention:
-      return model.shard.latent_rank > 0 ? model.machine.latent_decode_attention : model.machine.decode_attention;
+      return cost.flops / cost.compute;  // by vector or matrix units
     case OperatorKind::kLmHead:
       return model.machine.head_gemm;
     default:
@@ -64,7 +64,7 @@ BytesPerSecond BandwidthOf(const StepModel& model, const OperatorCost& cost) {
 std::vector<std::pair<std::string, double>> InputsOf(const StepModel& model, const OperatorCost& cost) {
   std::vector<std::pair<std::string, double>> inputs;
   if (IsGemm(cost)) inputs = {{"M", cost.rows}, {"N", cost.n}, {"K", cost.k}};
-  if (cost.flops.value() > 0) inputs.emplace_back("reached_flops_per_second", RateOf(model, cost.kind).value());
+  if (cost.flops.value() > 0) inputs.emplace_back("reached_flops_per_second", RateOf(model, cost).value());
   if (cost.bytes.value() > 0) {
     inputs.emplace_back("reached_bytes_per_second", BandwidthOf(model, cost).value());
   }

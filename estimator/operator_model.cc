@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/capacity.h"
@@ -51,9 +53,7 @@ Throughput MakeThroughput(const Scenario& scenario, double requests, Seconds tpo
           .requests_per_second = requests};
 }
 
-void FillTimes(const Scenario& scenario, const StepModel& model, const Served& served, Provenance provenance,
-               Estimate& estimate) {
-  const Workload& w = scenario.workload;
+void FillTimes(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
   estimate.prefill = MakePhase(served.prefill, provenance);
   estimate.decode = MakePhase(served.decode, provenance);
   estimate.decode_steps = served.decode_steps;
@@ -67,27 +67,61 @@ void FillTimes(const Scenario& scenario, const StepModel& model, const Served& s
   } else {
     estimate.tpot.time = served.decode.Total() / served.decode_steps;
   }
-  estimate.throughput = MakeThroughput(scenario, served.requests_per_second, estimate.tpot.time);
-  estimate.mbu = DecodeBandwidthUtilization(model, w, served.running, served.read, estimate.tpot.time);
-  estimate.mfu = PrefillUtilization(model, w, served.prefilled, served.prefill_work);
+  estimate.throughput = MakeThroughput(replica.scenario, served.requests_per_second, estimate.tpot.time);
+  estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
+  estimate.mfu = PrefillUtilization(replica, served);
+  estimate.speculation = served.round;
 }
 
-void FillOperators(const Scenario& scenario, const StepModel& model, const Served& served, Estimate& estimate) {
+// Adds `runs` of a step to the rows of a phase.
+void AddOperators(std::vector<OperatorEstimate> step, const char* prefix, double runs,
+                  std::vector<OperatorEstimate>& rows) {
+  for (OperatorEstimate& op : step) {
+    op.name = prefix + op.name;
+    op.count *= runs;
+    op.flops = op.flops * runs;
+    op.bytes = op.bytes * runs;
+    op.communication_bytes = op.communication_bytes * runs;
+    op.parts = op.parts * runs;
+    rows.push_back(std::move(op));
+  }
+}
+
+// The first chunk of the prefill, all of it where it is whole.
+StepShape FirstChunk(const Scenario& scenario, double sequences) {
   const Workload& w = scenario.workload;
   const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
   const double chunk =
       std::min<double>(fresh, scenario.deployment.prefill_chunk_tokens.value_or(std::numeric_limits<int>::max()));
-  if (fresh > 0) {
-    estimate.prefill_operators = ExplainStep(model, {.prefill_sequences = served.prefilled,
-                                                     .prefill_tokens = chunk,
-                                                     .prefill_prior = w.prompt_tokens - chunk,
-                                                     .logits_rows = served.prefilled});
-  }
-  const double decoding = std::ceil(served.running / model.shard.stages);
-  estimate.decode_operators =
-      ExplainStep(model, {.decode_sequences = decoding,
-                          .decode_context = w.prompt_tokens + std::max(1.0, (served.decode_steps + 1) / 2),
-                          .logits_rows = decoding});
+  return {.prefill_sequences = sequences,
+          .prefill_tokens = chunk,
+          .prefill_prior = w.prompt_tokens - chunk,
+          .logits_rows = sequences};
+}
+
+// The mean decode step of `decoding` sequences, each fed `tokens`.
+StepShape MeanStep(const Scenario& scenario, double steps, double decoding, double tokens) {
+  return {.decode_sequences = decoding,
+          .decode_context = scenario.workload.prompt_tokens + std::max(1.0, (steps + 1) / 2) + tokens - 1,
+          .decode_tokens = tokens,
+          .logits_rows = decoding * tokens};
+}
+
+void FillOperators(const Replica& replica, const Served& served, Estimate& estimate) {
+  const Scenario& scenario = replica.scenario;
+  const Speculator* speculator = replica.speculator;
+  const bool prefills = scenario.workload.prompt_tokens > scenario.workload.cached_prefix_tokens;
+  const double tokens = speculator != nullptr ? speculator->draft_tokens + 1 : 1;
+  const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
+  const double decoding = std::ceil(served.running / replica.model.shard.stages);
+  const StepShape prompts = FirstChunk(scenario, served.prefilled);
+  if (prefills) estimate.prefill_operators = ExplainStep(replica.model, prompts);
+  AddOperators(ExplainStep(replica.model, MeanStep(scenario, served.decode_steps, decoding, tokens)), "", share,
+               estimate.decode_operators);
+  if (speculator == nullptr) return;
+  if (prefills) AddOperators(ExplainStep(speculator->draft, prompts), "draft_", 1, estimate.prefill_operators);
+  AddOperators(ExplainStep(speculator->draft, MeanStep(scenario, served.decode_steps, decoding, 1)), "draft_",
+               speculator->draft_tokens * share, estimate.decode_operators);
 }
 
 std::vector<Seconds> TokenLatencies(const Served& served) {
@@ -123,15 +157,22 @@ absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Effi
   const absl::StatusOr<StepModel> model = MakeStepModel(scenario, efficiencies, &estimate.warnings);
   if (!model.ok()) return model.status();
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
-  const absl::StatusOr<Served> served = Serve({scenario, *model, capacity}, estimate.warnings);
+  Replica replica{scenario, *model, capacity};
+  std::optional<Speculator> speculator;
+  if (scenario.speculation) {
+    absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
+    if (!made.ok()) return made.status();
+    replica.speculator = &speculator.emplace(*std::move(made));
+  }
+  const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   estimate.devices = scenario.deployment.devices();
   estimate.waves = static_cast<int>(served->waves);
   estimate.memory = MemoryOf(scenario, *model, capacity, served->held);
-  FillTimes(scenario, *model, *served, provenance, estimate);
-  if (detail.operators) FillOperators(scenario, *model, *served, estimate);
+  FillTimes(replica, *served, provenance, estimate);
+  if (detail.operators) FillOperators(replica, *served, estimate);
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
   return estimate;
 }

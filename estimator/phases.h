@@ -6,6 +6,7 @@
 #include "estimator/decode.h"
 #include "estimator/prefill.h"
 #include "estimator/scenario.h"
+#include "estimator/speculation.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -20,10 +21,12 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
                        double sequences);
 
 // The decode after the first token of `sequences` on one replica, ready to be evaluated step by step. Step j = 1, 2,
-// ... sees S + j tokens. With pp stages, microbatches of sequences / pp traverse all of them.
+// ... sees S + j tokens. With pp stages, microbatches of sequences / pp traverse all of them. With a speculator step j
+// is the share of a round that output token j + 1 takes.
 class DecodePhase {
  public:
-  DecodePhase(const StepModel& model, const Workload& workload, double sequences);
+  DecodePhase(const StepModel& model, const Workload& workload, double sequences,
+              const Speculator* speculator = nullptr);
 
   TimeParts Step(double j) const;
   // Steps 1 to `steps` together.
@@ -37,6 +40,7 @@ class DecodePhase {
   const double sequences_;  // of one microbatch
   const bool recomputes_;   // no KV cache: every step computes all tokens again
   const DecodeCurve curve_;
+  std::optional<SpeculativeCurve> rounds_;
 };
 
 }  // namespace foretoken

@@ -46,6 +46,15 @@ struct Deployment {
 // that has 8 bits or fewer.
 void ResolveDtypes(const Model& model, Deployment& deployment);
 
+// A small model that proposes tokens for the scenario's model to verify.
+struct Speculation {
+  const Model* draft = nullptr;  // owned as the scenario's model is
+  Deployment deployment;         // of the draft, with resolved dtypes
+  bool follows = true;           // its degrees of parallelism are the scenario's, whatever those become
+  int draft_tokens = 0;          // g, of one round; 0: no speculation
+  double acceptance = 0;         // x, 0 to 1: each drafted token is accepted so often if those before it were
+};
+
 struct OutputLengthDistribution {
   struct Quantile {
     double probability = 0;
@@ -105,6 +114,7 @@ struct Scenario {
   Workload workload;
   std::optional<LiveLoad> live_load;
   std::optional<Slo> slo;
+  std::optional<Speculation> speculation;
   Method method = Method::kBestAvailable;
 };
 

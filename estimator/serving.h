@@ -11,12 +11,14 @@
 #define FORETOKEN_ESTIMATOR_SERVING_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "estimator/capacity.h"
 #include "estimator/estimate.h"
 #include "estimator/scenario.h"
+#include "estimator/speculation.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -26,6 +28,7 @@ struct Replica {
   const Scenario& scenario;
   const StepModel& model;
   const Capacity& capacity;
+  const Speculator* speculator = nullptr;  // null: no speculative decoding
 };
 
 // What one request meets. Waiting is the queueing part of both phases.
@@ -41,6 +44,7 @@ struct Served {
   Seconds prefill_work;            // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other
   double requests_per_second = 0;  // of the deployment
+  std::optional<SpeculationEstimate> round;
   // Decode step j = 1, 2, ... Refers to the replica's scenario and model.
   std::function<TimeParts(double)> step;
 };

@@ -105,7 +105,7 @@ void AddAttention(const StepModel& model, const StepShape& shape, OperatorCosts&
   for (const AttentionGroup& group : model.shard.attention) {
     if (shape.prefill_sequences > 0) costs.push_back(PrefillAttention(model, group, shape));
     if (shape.decode_sequences > 0) {
-      costs.push_back(DecodeAttention(model, group, shape.decode_sequences, shape.decode_context));
+      costs.push_back(DecodeAttention(model, group, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
     }
   }
 }
@@ -203,17 +203,20 @@ TimeParts OperatorCost::Parts(double s) const {
           .communication = communication};
 }
 
-OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context) {
+OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context,
+                             double tokens) {
   const Shard& s = model.shard;
-  const double seen = group.layers * sequences * VisibleContext(group, context);
-  const Flops flops(2 * seen * s.heads * (s.decode_qk_dim + s.decode_v_dim));
-  const Bytes bytes = seen * s.kv_elements * s.kv;
   const Machine& m = model.machine;
+  const double seen = group.layers * sequences * VisibleContext(group, context);
+  const Flops row(2 * seen * s.heads * (s.decode_qk_dim + s.decode_v_dim));
+  const Seconds one = row / (s.latent_rank > 0 ? m.latent_decode_attention : m.decode_attention);
+  const Flops flops = tokens * row;
+  const Bytes bytes = seen * s.kv_elements * s.kv;
   return {.kind = OperatorKind::kDecodeAttention,
           .count = group.layers,
           .flops = flops,
           .bytes = bytes,
-          .compute = flops / (s.latent_rank > 0 ? m.latent_decode_attention : m.decode_attention),
+          .compute = tokens > 1 ? std::max(one, flops / m.prefill_attention) : one,
           .memory = bytes / m.kv_read};
 }
 

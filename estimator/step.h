@@ -31,13 +31,14 @@ struct StepModel {
 // What a step computes, on one replica. Fractions are means.
 struct StepShape {
   double decode_sequences = 0;
-  double decode_context = 0;  // tokens that each sees, the one just fed included
+  double decode_context = 0;  // tokens that each sees, those just fed included
+  double decode_tokens = 1;   // tokens that each is fed; more than one to verify drafted ones
   double prefill_sequences = 0;
   double prefill_tokens = 0;  // new tokens of each
   double prefill_prior = 0;   // tokens of each that are cached already
   double logits_rows = 0;     // rows that need the LM head
 
-  double Tokens() const { return decode_sequences + prefill_sequences * prefill_tokens; }
+  double Tokens() const { return decode_sequences * decode_tokens + prefill_sequences * prefill_tokens; }
 };
 
 enum class OperatorKind {
@@ -87,8 +88,11 @@ using OperatorCosts = absl::InlinedVector<OperatorCost, 24>;
 // Every operator of a step, in the order of execution.
 OperatorCosts StepOperators(const StepModel& model, const StepShape& shape);
 
-// Attention of decoding sequences alone, over the layers of one group: proportional to the context.
-OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context);
+// Attention of decoding sequences alone, over the layers of one group: proportional to the context, which each of
+// `tokens` new ones per sequence sees whole. Their keys and values are read once; as rows of one matrix product they
+// take at least what one row takes on the vector units.
+OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context,
+                             double tokens = 1);
 
 // The device's time of a step: the operators, and the gap of every layer as host time.
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape);

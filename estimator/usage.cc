@@ -8,29 +8,51 @@
 namespace foretoken {
 namespace {
 
-// Weights that one decode step reads on one device: of the experts only the distinct ones, of the embedding none.
-Bytes WeightsRead(const StepModel& model, double sequences) {
+// What one step of decoding sequences reads on one device.
+struct Reads {
   Bytes weights;
-  for (const OperatorCost& cost : StepOperators(model, {.decode_sequences = sequences, .logits_rows = sequences})) {
+  Bytes kv;
+};
+
+// Weights of one decode step: of the experts only the distinct ones, of the embedding none.
+Bytes WeightsRead(const StepModel& model, const StepShape& shape) {
+  Bytes weights;
+  for (const OperatorCost& cost : StepOperators(model, shape)) {
     if (cost.n <= 0) continue;
     weights += cost.bytes - cost.count * cost.rows * (cost.n + cost.k) * model.shard.activation;
   }
   return weights / model.shard.stages;
 }
 
-// Bytes of KV that the decode reads per step and device, at the mean context.
-Bytes KvRead(const StepModel& model, double sequences, double context) {
-  Bytes bytes;
+// `running` sequences are fed `tokens` each; their KV is that of `read` ones at `context`.
+Reads StepReads(const StepModel& model, double running, double read, double context, double tokens = 1) {
+  Reads reads{.weights = WeightsRead(
+                  model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens})};
   for (const AttentionGroup& group : model.shard.attention) {
-    bytes += DecodeAttention(model, group, sequences, context).bytes;
+    reads.kv += DecodeAttention(model, group, read, context).bytes / model.shard.stages;
   }
-  return bytes / model.shard.stages;
+  return reads;
+}
+
+// The same of a round, per token that it yields.
+Reads RoundReads(const Replica& replica, const Served& served, double context) {
+  const Speculator& s = *replica.speculator;
+  const Reads verify = StepReads(replica.model, served.running, served.read, context, s.draft_tokens + 1);
+  const Reads draft = StepReads(s.draft, served.running, served.read, context);
+  return {.weights = (verify.weights + s.draft_tokens * draft.weights) / s.accepted,
+          .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
+}
+
+Flops PrefillFlops(const StepModel& model, const StepShape& shape) {
+  Flops flops;
+  for (const OperatorCost& cost : StepOperators(model, shape)) flops += cost.flops;
+  return flops / model.shard.stages;
 }
 
 // Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
-// mixture of them has no one such batch.
+// mixture of them has no one such batch, nor has a round of two models.
 std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& model, Bytes kv_per_token) {
-  if (scenario.model->mixture_of_experts) return std::nullopt;
+  if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
   const Workload& w = scenario.workload;
   return ComputeBoundBatch(DecodeBalance{.parameters = CountParameters(*scenario.model).Total(),
                                          .per_weight = model.shard.weight,
@@ -47,7 +69,10 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
   const Bytes kv = sequences * capacity.kv_per_sequence;
   const Bytes activations = StepActivations(scenario, model.shard, sequences);
   const Bytes beside = capacity.usable - capacity.weights - activations;
-  const Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
+  Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
+  if (scenario.speculation) {
+    kv_per_token += KvBytesPerToken(*scenario.speculation->draft, scenario.speculation->deployment.kv_cache_dtype);
+  }
   return {.weights = capacity.weights,
           .kv_cache = kv,
           .activations = activations,
@@ -58,22 +83,25 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
           .compute_bound_batch = BalancedBatch(scenario, model, kv_per_token)};
 }
 
-double DecodeBandwidthUtilization(const StepModel& model, const Workload& w, double running, double read,
-                                  Seconds tpot) {
+double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
+  const Workload& w = replica.scenario.workload;
   const double context = std::max(1, w.prompt_tokens) + std::max(1.0, w.output_tokens / 2.0);
-  const Bytes kv = w.kv_cache_mode == KvCacheMode::kNone ? Bytes(0) : KvRead(model, read, context);
-  return ModelBandwidthUtilization(WeightsRead(model, running), kv, tpot, model.machine.memory_peak);
+  Reads reads = replica.speculator != nullptr ? RoundReads(replica, served, context)
+                                              : StepReads(replica.model, served.running, served.read, context);
+  if (w.kv_cache_mode == KvCacheMode::kNone) reads.kv = Bytes(0);
+  return ModelBandwidthUtilization(reads.weights, reads.kv, tpot, replica.model.machine.memory_peak);
 }
 
-std::optional<double> PrefillUtilization(const StepModel& model, const Workload& w, double sequences, Seconds time) {
-  if (w.prompt_tokens == 0 || !(time.value() > 0)) return std::nullopt;
-  const StepShape shape{.prefill_sequences = sequences,
+std::optional<double> PrefillUtilization(const Replica& replica, const Served& served) {
+  const Workload& w = replica.scenario.workload;
+  if (w.prompt_tokens == 0 || !(served.prefill_work.value() > 0)) return std::nullopt;
+  const StepShape shape{.prefill_sequences = served.prefilled,
                         .prefill_tokens = static_cast<double>(w.prompt_tokens - w.cached_prefix_tokens),
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
-                        .logits_rows = sequences};
-  Flops flops;
-  for (const OperatorCost& cost : StepOperators(model, shape)) flops += cost.flops;
-  return flops / model.shard.stages / time / model.machine.matrix_peak;
+                        .logits_rows = served.prefilled};
+  Flops flops = PrefillFlops(replica.model, shape);
+  if (replica.speculator != nullptr) flops += PrefillFlops(replica.speculator->draft, shape);
+  return flops / served.prefill_work / replica.model.machine.matrix_peak;
 }
 
 }  // namespace foretoken

@@ -7,6 +7,7 @@
 #include "estimator/capacity.h"
 #include "estimator/estimate.h"
 #include "estimator/scenario.h"
+#include "estimator/serving.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -14,14 +15,13 @@ namespace foretoken {
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
 
-// MBU of the mean decode step: weights that `running` sequences read in `tpot`, and the KV of `read` of the workload.
-double DecodeBandwidthUtilization(const StepModel& model, const Workload& workload, double running, double read,
-                                  Seconds tpot);
+// MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a
+// speculative round the reads of both models, over the tokens that it yields.
+double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot);
 
-// MFU: FLOPs of the whole prefill of `sequences` on one device over what its matrix units could do in `time`.
-// Nothing to prefill: nothing.
-std::optional<double> PrefillUtilization(const StepModel& model, const Workload& workload, double sequences,
-                                         Seconds time);
+// MFU: FLOPs of the prefill on one device, a draft's included, over what its matrix units could do in the time that it
+// takes without waiting. Nothing to prefill: nothing.
+std::optional<double> PrefillUtilization(const Replica& replica, const Served& served);
 
 }  // namespace foretoken
 

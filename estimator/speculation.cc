@@ -1,0 +1,61 @@
+#include "estimator/speculation.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+#include "estimator/operator_model.h"
+
+namespace foretoken {
+
+double AcceptedTokens(double acceptance, double draft_tokens) {
+  if (acceptance >= 1) return draft_tokens + 1;
+  return (1 - std::pow(acceptance, draft_tokens + 1)) / (1 - acceptance);
+}
+
+Deployment DraftDeployment(const Scenario& scenario) {
+  Deployment deployment = scenario.speculation->deployment;
+  if (!scenario.speculation->follows) return deployment;
+  deployment.tensor_parallel = scenario.deployment.tensor_parallel;
+  deployment.pipeline_parallel = scenario.deployment.pipeline_parallel;
+  deployment.expert_parallel = scenario.deployment.expert_parallel;
+  deployment.data_parallel = scenario.deployment.data_parallel;
+  return deployment;
+}
+
+absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Efficiencies& efficiencies) {
+  const Speculation& speculation = *scenario.speculation;
+  if (!speculation.draft->unsupported_reason.empty()) {
+    return Refusal(Reason::kUnsupportedModel, "speculative_decoding.draft_model_id",
+                   absl::StrCat("draft model ", speculation.draft->id,
+                                " is listed but not supported: ", speculation.draft->unsupported_reason));
+  }
+  Scenario draft = scenario;
+  draft.model = speculation.draft;
+  draft.deployment = DraftDeployment(scenario);
+  absl::StatusOr<StepModel> model = MakeStepModel(draft, efficiencies, nullptr);
+  if (!model.ok()) return model.status();
+  const double tokens = speculation.draft_tokens;
+  return Speculator{
+      .draft = *std::move(model), .draft_tokens = tokens, .accepted = AcceptedTokens(speculation.acceptance, tokens)};
+}
+
+SpeculativeCurve::SpeculativeCurve(const StepModel& model, const Speculator& speculator, double sequences)
+    : draft_tokens_(speculator.draft_tokens),
+      accepted_(speculator.accepted),
+      verify_(model, sequences, speculator.draft_tokens + 1),
+      draft_(speculator.draft, sequences) {}
+
+TimeParts SpeculativeCurve::Verify(double first, double last) const {
+  return verify_.Sum(first + draft_tokens_, last + draft_tokens_) * (1 / accepted_);
+}
+
+TimeParts SpeculativeCurve::Draft(double first, double last) const {
+  TimeParts sum;
+  for (double i = 0; i < draft_tokens_; ++i) sum += draft_.Sum(first + i, last + i);
+  return sum * (1 / accepted_);
+}
+
+TimeParts SpeculativeCurve::Sum(double first, double last) const { return Verify(first, last) + Draft(first, last); }
+
+}  // namespace foretoken
