@@ -48,6 +48,7 @@ double DraftTokens(const Scenario& scenario) { return scenario.speculation ? sce
 double StepTokens(const Scenario& scenario, double batch) {
   const Workload& w = scenario.workload;
   const double prompt = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
+  if (scenario.disaggregation) return batch;  // prompts are prefilled elsewhere
   const double chunk = scenario.deployment.prefill_chunk_tokens.value_or(static_cast<int>(prompt));
   return std::max(
       {std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch * (1 + DraftTokens(scenario))});

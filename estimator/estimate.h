@@ -96,6 +96,35 @@ struct SpeculationEstimate {
   Seconds draft;
 };
 
+enum class DisaggregationLimit { kUnspecified, kPrefill, kTransfer, kDecode };
+
+// Prefill and decode on replicas of their own: what is sent between them, and what rate each side sustains.
+struct DisaggregationEstimate {
+  Bytes transfer;   // KV cache of the prompts that are sent together
+  Seconds exposed;  // of its time, what TTFT waits for
+  double prefill_requests_per_second = 0;
+  std::optional<double> transfer_requests_per_second;  // absent: it takes no time
+  std::optional<double> decode_requests_per_second;    // absent: there is no decode step
+  DisaggregationLimit limit = DisaggregationLimit::kUnspecified;
+  MemoryUse prefill_memory;
+  int prefill_devices = 0;  // of all prefill replicas
+};
+
+// Energy of the devices that serve one request, from their stated watts.
+struct EnergyEstimate {
+  double joules_per_request = 0;
+  double joules_per_output_token = 0;
+  double prefill_utilization = 0;  // the larger of the compute and the memory share of the phase's time
+  double decode_utilization = 0;
+  bool is_lower_bound = false;  // a device states no idle power: counted as 0
+};
+
+// In the currency of the deployment's price.
+struct CostEstimate {
+  double per_request = 0;
+  double per_million_output_tokens = 0;
+};
+
 // One operator of one step, summed over layers; for explain.
 struct OperatorEstimate {
   std::string name;
@@ -123,6 +152,9 @@ struct Estimate {
   std::optional<double> mfu;
   std::optional<SloVerdict> slo;
   std::optional<SpeculationEstimate> speculation;
+  std::optional<DisaggregationEstimate> disaggregation;
+  std::optional<EnergyEstimate> energy;
+  std::optional<CostEstimate> cost;
   int waves = 1;
   int devices = 1;
   std::string calibration_id;

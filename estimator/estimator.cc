@@ -1,5 +1,6 @@
 #include "estimator/estimator.h"
 
+#include "estimator/cost.h"
 #include "estimator/efficiencies.h"
 #include "estimator/errors.h"
 #include "estimator/kpi.h"
@@ -45,7 +46,9 @@ absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail&
     return ComputeEstimate(plain, detail);
   }
   absl::StatusOr<Estimate> estimate = ByMethod(scenario, detail);
-  if (estimate.ok() && scenario.slo) {
+  if (!estimate.ok()) return estimate;
+  estimate->cost = CostOf(scenario, estimate->throughput, estimate->warnings);
+  if (scenario.slo) {
     estimate->slo = JudgeSlo(*scenario.slo, estimate->ttft.time, estimate->tpot.time, estimate->e2e.time);
   }
   return estimate;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/capacity.h"
+#include "estimator/energy.h"
 #include "estimator/errors.h"
 #include "estimator/explain.h"
 #include "estimator/output_lengths.h"
@@ -45,10 +46,18 @@ Phase MakePhase(const TimeParts& parts, Provenance provenance) {
   return {.time = parts.Total(), .parts = parts, .bound = parts.LargestPart(), .provenance = provenance};
 }
 
-Throughput MakeThroughput(const Scenario& scenario, double requests, Seconds tpot) {
+// Devices of both sides, where prefill has its own.
+int DevicesOf(const Scenario& scenario, const Served& served) {
+  if (!served.disaggregation) return scenario.deployment.devices();
+  return served.disaggregation->prefill_devices +
+         scenario.disaggregation->decode_replicas * scenario.deployment.devices();
+}
+
+Throughput MakeThroughput(const Scenario& scenario, const Served& served, Seconds tpot) {
+  const double requests = served.requests_per_second;
   const double tokens = requests * MeanOutput(scenario.workload);
   return {.output_tokens_per_second = tokens,
-          .output_tokens_per_second_per_device = tokens / scenario.deployment.devices(),
+          .output_tokens_per_second_per_device = tokens / DevicesOf(scenario, served),
           .output_tokens_per_second_per_user = 1 / tpot.value(),
           .requests_per_second = requests};
 }
@@ -67,10 +76,12 @@ void FillTimes(const Replica& replica, const Served& served, Provenance provenan
   } else {
     estimate.tpot.time = served.decode.Total() / served.decode_steps;
   }
-  estimate.throughput = MakeThroughput(replica.scenario, served.requests_per_second, estimate.tpot.time);
+  estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
   estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
   estimate.mfu = PrefillUtilization(replica, served);
   estimate.speculation = served.round;
+  estimate.disaggregation = served.disaggregation;
+  estimate.energy = EnergyOf(replica, served);
 }
 
 // Adds `runs` of a step to the rows of a phase.
@@ -114,14 +125,37 @@ void FillOperators(const Replica& replica, const Served& served, Estimate& estim
   const double tokens = speculator != nullptr ? speculator->draft_tokens + 1 : 1;
   const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
   const double decoding = std::ceil(served.running / replica.model.shard.stages);
-  const StepShape prompts = FirstChunk(scenario, served.prefilled);
-  if (prefills) estimate.prefill_operators = ExplainStep(replica.model, prompts);
+  const PrefillSide* side = replica.prefill_side;
+  const StepShape prompts = FirstChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
+  if (prefills) estimate.prefill_operators = ExplainStep(side != nullptr ? side->model : replica.model, prompts);
   AddOperators(ExplainStep(replica.model, MeanStep(scenario, served.decode_steps, decoding, tokens)), "", share,
                estimate.decode_operators);
   if (speculator == nullptr) return;
   if (prefills) AddOperators(ExplainStep(speculator->draft, prompts), "draft_", 1, estimate.prefill_operators);
   AddOperators(ExplainStep(speculator->draft, MeanStep(scenario, served.decode_steps, decoding, 1)), "draft_",
                speculator->draft_tokens * share, estimate.decode_operators);
+}
+
+// What works beside the scenario's own replicas of its model.
+struct Others {
+  std::optional<Speculator> speculator;
+  std::optional<PrefillSide> prefill_side;
+};
+
+absl::StatusOr<Others> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
+                                  std::vector<Warning>& warnings) {
+  Others others;
+  if (scenario.speculation) {
+    absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
+    if (!made.ok()) return made.status();
+    others.speculator = *std::move(made);
+  }
+  if (scenario.disaggregation) {
+    absl::StatusOr<PrefillSide> made = MakePrefillSide(scenario, efficiencies, &warnings);
+    if (!made.ok()) return made.status();
+    others.prefill_side = *std::move(made);
+  }
+  return others;
 }
 
 std::vector<Seconds> TokenLatencies(const Served& served) {
@@ -157,18 +191,15 @@ absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Effi
   const absl::StatusOr<StepModel> model = MakeStepModel(scenario, efficiencies, &estimate.warnings);
   if (!model.ok()) return model.status();
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
-  Replica replica{scenario, *model, capacity};
-  std::optional<Speculator> speculator;
-  if (scenario.speculation) {
-    absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
-    if (!made.ok()) return made.status();
-    replica.speculator = &speculator.emplace(*std::move(made));
-  }
+  const absl::StatusOr<Others> others = MakeOthers(scenario, efficiencies, estimate.warnings);
+  if (!others.ok()) return others.status();
+  const Replica replica{scenario, *model, capacity, others->speculator ? &*others->speculator : nullptr,
+                        others->prefill_side ? &*others->prefill_side : nullptr};
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
-  estimate.devices = scenario.deployment.devices();
+  estimate.devices = DevicesOf(scenario, *served);
   estimate.waves = static_cast<int>(served->waves);
   estimate.memory = MemoryOf(scenario, *model, capacity, served->held);
   FillTimes(replica, *served, provenance, estimate);

@@ -28,6 +28,11 @@ void ResolveDtypes(const Model& model, Deployment& deployment) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
+bool StatesPresent(const LiveLoad& load) {
+  return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
+         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;
+}
+
 bool IsIdle(const LiveLoad& load) {
   const bool nothing_runs = load.running_sequences.value_or(0) == 0 && load.waiting_requests.value_or(0) == 0 &&
                             load.queued_prefill_tokens.value_or(0) == 0 &&

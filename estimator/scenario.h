@@ -37,6 +37,7 @@ struct Deployment {
   AttentionKernel attention_kernel = AttentionKernel::kFlash;
   bool unfused_elementwise = false;
   double roofline_exponent = 2;
+  std::optional<double> price_per_device_hour;  // in any currency
 
   int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
 };
@@ -53,6 +54,19 @@ struct Speculation {
   bool follows = true;           // its degrees of parallelism are the scenario's, whatever those become
   int draft_tokens = 0;          // g, of one round; 0: no speculation
   double acceptance = 0;         // x, 0 to 1: each drafted token is accepted so often if those before it were
+};
+
+// Prompts are prefilled elsewhere: on a pool of replicas of its own, which sends their KV cache to the scenario's
+// deployment, the decode side.
+struct Disaggregation {
+  const Hardware* hardware = nullptr;  // of the prefill side; owned as the scenario's is
+  Deployment deployment;               // likewise, with resolved dtypes
+  int batch_size = 1;                  // prompts that a prefill replica takes together
+  int prefill_replicas = 1;
+  int decode_replicas = 1;
+  std::optional<BytesPerSecond> transfer;  // from one replica to another; absent: from the network of both sides
+  std::optional<Seconds> transfer_latency;
+  bool layerwise_transfer = false;  // each layer's KV is sent as soon as it is computed
 };
 
 struct OutputLengthDistribution {
@@ -97,6 +111,9 @@ struct LiveLoad {
   int kv_block_tokens = 16;
 };
 
+// Whether the load says more than the engine's limits.
+bool StatesPresent(const LiveLoad& load);
+
 // Whether nothing runs, waits or is limited: a replica that a request would have to itself.
 bool IsIdle(const LiveLoad& load);
 
@@ -115,6 +132,7 @@ struct Scenario {
   std::optional<LiveLoad> live_load;
   std::optional<Slo> slo;
   std::optional<Speculation> speculation;
+  std::optional<Disaggregation> disaggregation;
   Method method = Method::kBestAvailable;
 };
 

@@ -70,6 +70,7 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
       {w.batching != BatchingPolicy::kStatic, "workload.batching_policy"},
       {w.output_lengths.has_value(), "workload.output_length_distribution"},
       {scenario.speculation.has_value(), "speculative_decoding"},
+      {scenario.disaggregation.has_value(), "disaggregated_prefill"},
       {w.tokenizer_tokens_per_second.has_value(), "workload.tokenizer_tokens_per_second"},
       {scenario.deployment.attention_kernel == AttentionKernel::kNaive, "deployment.attention_kernel"},
   };

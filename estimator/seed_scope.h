@@ -14,8 +14,9 @@
 namespace foretoken {
 
 // Refuses, as kNotModelled with the field, what neither method describes and what would change its answer: a live
-// load, an arrival rate, batching other than static, output lengths that differ, speculative decoding, naive attention;
-// and, as kUnsupportedModel, a model that the catalog lists as such. `method` names the method in the message.
+// load, an arrival rate, batching other than static, output lengths that differ, speculative decoding, disaggregated
+// prefill, naive attention; and, as kUnsupportedModel, a model that the catalog lists as such. `method` names the
+// method in the message.
 absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method);
 
 // Warns kNotUsed of parts that the methods have no place for and that leave their answer standing.

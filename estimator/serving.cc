@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/batch.h"
 #include "estimator/closed_loop.h"
+#include "estimator/disaggregated.h"
 #include "estimator/dynamic_batch.h"
 #include "estimator/errors.h"
 #include "estimator/live_load.h"
@@ -18,12 +19,6 @@ namespace {
 absl::Status NotCovered(std::string_view field, std::string_view what) {
   return Refusal(Reason::kNotModelled, field,
                  absl::StrCat("the operator model does not cover ", absl::string_view(what.data(), what.size())));
-}
-
-// Whether the load says more than the engine's limits.
-bool StatesPresent(const LiveLoad& load) {
-  return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
-         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;
 }
 
 // Whether requests join what runs now. Under continuous batching a load of limits alone belongs to the steady state.
@@ -85,6 +80,7 @@ double HeldHalfway(const Workload& workload, double running) {
 }
 
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings) {
+  if (replica.prefill_side != nullptr) return ServeDisaggregated(replica);
   if (absl::Status covered = CheckCovered(replica.scenario); !covered.ok()) return covered;
   const Workload& w = replica.scenario.workload;
   if (IsLoaded(replica.scenario)) return ServeLiveLoad(replica, warnings);

@@ -5,6 +5,7 @@
 //   closed loop       closed_loop.h     continuous batching at constant concurrency
 //   live load         live_load.h       continuous batching, at a replica whose present load is stated
 //   open loop         open_loop.h       continuous batching of requests that arrive at a rate
+//   disaggregated     disaggregated.h   prompts are prefilled on other replicas
 //
 // Formulas, sources and worked numbers: docs/model.md, "Serving".
 #ifndef FORETOKEN_ESTIMATOR_SERVING_H_
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "estimator/capacity.h"
 #include "estimator/estimate.h"
+#include "estimator/prefill_side.h"
 #include "estimator/scenario.h"
 #include "estimator/speculation.h"
 #include "estimator/step.h"
@@ -28,7 +30,8 @@ struct Replica {
   const Scenario& scenario;
   const StepModel& model;
   const Capacity& capacity;
-  const Speculator* speculator = nullptr;  // null: no speculative decoding
+  const Speculator* speculator = nullptr;     // null: no speculative decoding
+  const PrefillSide* prefill_side = nullptr;  // null: prompts are prefilled here
 };
 
 // What one request meets. Waiting is the queueing part of both phases.
@@ -45,6 +48,7 @@ struct Served {
   double waves = 1;                // batches that run one after the other
   double requests_per_second = 0;  // of the deployment
   std::optional<SpeculationEstimate> round;
+  std::optional<DisaggregationEstimate> disaggregation;
   // Decode step j = 1, 2, ... Refers to the replica's scenario and model.
   std::function<TimeParts(double)> step;
 };

@@ -99,9 +99,10 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
                         .prefill_tokens = static_cast<double>(w.prompt_tokens - w.cached_prefix_tokens),
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
                         .logits_rows = served.prefilled};
-  Flops flops = PrefillFlops(replica.model, shape);
+  const StepModel& model = replica.prefill_side != nullptr ? replica.prefill_side->model : replica.model;
+  Flops flops = PrefillFlops(model, shape);
   if (replica.speculator != nullptr) flops += PrefillFlops(replica.speculator->draft, shape);
-  return flops / served.prefill_work / replica.model.machine.matrix_peak;
+  return flops / served.prefill_work / model.machine.matrix_peak;
 }
 
 }  // namespace foretoken
