@@ -37,7 +37,13 @@ std::string FieldOf(const std::string& name) {
                                               {"engine", "deployment.engine"},
                                               {"weight-dtype", "deployment.weight_dtype"},
                                               {"activation-dtype", "deployment.activation_dtype"},
-                                              {"kv-dtype", "deployment.kv_cache_dtype"}};
+                                              {"kv-dtype", "deployment.kv_cache_dtype"},
+                                              {"draft-tokens", "speculative_decoding.draft_tokens"},
+                                              {"acceptance", "speculative_decoding.acceptance_rate"},
+                                              {"prefill-replicas", "disaggregated_prefill.prefill_replicas"},
+                                              {"decode-replicas", "disaggregated_prefill.decode_replicas"},
+                                              {"prefill-tp", "disaggregated_prefill.deployment.tensor_parallel"},
+                                              {"prefill-batch", "disaggregated_prefill.batch_size"}};
   const auto alias = aliases.find(name);
   return alias == aliases.end() ? name : alias->second;
 }

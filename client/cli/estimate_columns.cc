@@ -49,6 +49,16 @@ void AddMemory(Columns& columns, bool present, const v1::MemoryUse& memory) {
   add("kv_tokens_capacity", memory.has_kv_tokens_capacity(), memory.kv_tokens_capacity());
 }
 
+void AddSpend(Columns& columns, const v1::Estimate& estimate) {
+  const auto add = [&](const char* name, bool known, double value) {
+    columns.emplace_back(name, FormatExact(known ? value : kUnknown));
+  };
+  add("joules_per_request", estimate.has_energy(), estimate.energy().joules_per_request());
+  add("joules_per_output_token", estimate.has_energy(), estimate.energy().joules_per_output_token());
+  add("cost_per_request", estimate.has_cost(), estimate.cost().cost_per_request());
+  add("cost_per_million_output_tokens", estimate.has_cost(), estimate.cost().cost_per_million_output_tokens());
+}
+
 }  // namespace
 
 Columns EstimateColumns(const v1::Estimate& estimate) {
@@ -70,6 +80,7 @@ Columns EstimateColumns(const v1::Estimate& estimate) {
   columns.emplace_back("slo_headroom", FormatExact(slo.has_headroom() ? slo.headroom() : kUnknown));
   columns.emplace_back("method", EnumText(estimate.method()));
   columns.emplace_back("provenance", ProvenanceText(estimate));
+  AddSpend(columns, estimate);
   return columns;
 }
 

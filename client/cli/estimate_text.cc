@@ -121,8 +121,8 @@ std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal)
   if (estimate.has_prefill()) text += PhaseText("Prefill", estimate.prefill(), terminal);
   if (estimate.has_decode()) text += PhaseText(DecodeTitle(estimate), estimate.decode(), terminal);
   if (estimate.has_memory()) text += MemoryText(estimate.memory(), terminal);
-  return absl::StrCat(text, UtilisationText(estimate, terminal), SloText(estimate, terminal),
-                      WarningsText(estimate, terminal));
+  return absl::StrCat(text, SidesText(estimate, terminal), UtilisationText(estimate, terminal),
+                      SpendText(estimate, terminal), SloText(estimate, terminal), WarningsText(estimate, terminal));
 }
 
 }  // namespace foretoken::cli

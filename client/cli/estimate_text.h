@@ -23,6 +23,10 @@ std::string HardwareName(const v1::Scenario& scenario);
 // Everything but the operators: headline, waterfall of each phase, memory, verdict, warnings.
 std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal);
 
+// Two parts of it: speculative decoding and disaggregated serving; energy and cost. Empty where the estimate has none.
+std::string SidesText(const v1::Estimate& estimate, const Terminal& terminal);
+std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);
+
 // One line: method, provenance, calibration and its age, catalog revision.
 std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revision, const Terminal& terminal);
 std::string RevisionText(const v1::CatalogRevision& revision);

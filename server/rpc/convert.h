@@ -17,6 +17,12 @@ namespace foretoken::rpc {
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);
 
+// All but the draft itself and its deployment.
+Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker& fields);
+
+// All but the hardware and deployment of the prefill side.
+Disaggregation ReadDisaggregation(const v1::DisaggregatedPrefill& message, FieldChecker& fields);
+
 Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields);
 
 LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
@@ -28,6 +34,9 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields);
 
 Method ReadMethod(v1::Method method, FieldChecker& fields);
+
+// What an estimate says of use, energy and cost, a part of WriteEstimate.
+void WriteUse(const Estimate& estimate, v1::Estimate& message);
 
 // Fills `message`, which is empty, with what is known; the rest stays absent.
 void WriteEstimate(const Estimate& estimate, v1::Estimate& message);

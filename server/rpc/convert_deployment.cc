@@ -79,6 +79,9 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   if (message.has_prefill_chunk_tokens()) {
     deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1);
   }
+  if (message.has_price_per_device_hour()) {
+    deployment.price_per_device_hour = fields.NotNegative("price_per_device_hour", message.price_per_device_hour());
+  }
   if (message.has_memory_utilization()) {
     deployment.memory_utilization = fields.Share("memory_utilization", message.memory_utilization());
   }

@@ -24,24 +24,6 @@ void WritePhase(const Phase& phase, v1::Phase& message) {
   message.set_provenance(static_cast<v1::Provenance>(phase.provenance));
 }
 
-void WriteThroughput(const Throughput& throughput, v1::Throughput& message) {
-  message.set_output_tokens_per_second(throughput.output_tokens_per_second);
-  message.set_output_tokens_per_second_per_device(throughput.output_tokens_per_second_per_device);
-  message.set_output_tokens_per_second_per_user(throughput.output_tokens_per_second_per_user);
-  message.set_requests_per_second(throughput.requests_per_second);
-}
-
-void WriteMemory(const MemoryUse& memory, v1::MemoryUse& message) {
-  message.set_weight_bytes(memory.weights.value());
-  message.set_kv_cache_bytes(memory.kv_cache.value());
-  message.set_activation_bytes(memory.activations.value());
-  message.set_kv_bytes_per_token(memory.kv_per_token.value());
-  if (memory.free) message.set_free_bytes(memory.free->value());
-  if (memory.largest_batch) message.set_largest_batch(*memory.largest_batch);
-  if (memory.kv_tokens_capacity) message.set_kv_tokens_capacity(*memory.kv_tokens_capacity);
-  if (memory.compute_bound_batch) message.set_compute_bound_batch(*memory.compute_bound_batch);
-}
-
 void WriteOperator(const OperatorEstimate& op, v1::OperatorEstimate& message) {
   message.set_name(op.name);
   message.set_count(op.count);
@@ -65,18 +47,6 @@ void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
   if (estimate.compute_limited_ttft) message.set_compute_limited_ttft_seconds(estimate.compute_limited_ttft->value());
   message.mutable_token_latency_seconds()->Reserve(static_cast<int>(estimate.token_latencies.size()));
   for (const Seconds latency : estimate.token_latencies) message.add_token_latency_seconds(latency.value());
-}
-
-void WriteUse(const Estimate& estimate, v1::Estimate& message) {
-  WriteThroughput(estimate.throughput, *message.mutable_throughput());
-  if (estimate.memory) WriteMemory(*estimate.memory, *message.mutable_memory());
-  if (estimate.mbu) message.set_mbu(*estimate.mbu);
-  if (estimate.mfu) message.set_mfu(*estimate.mfu);
-  message.set_waves(estimate.waves);
-  message.set_devices(estimate.devices);
-  if (!estimate.slo) return;
-  message.mutable_slo_verdict()->set_verdict(static_cast<v1::Verdict>(estimate.slo->verdict));
-  if (estimate.slo->headroom) message.mutable_slo_verdict()->set_headroom(*estimate.slo->headroom);
 }
 
 }  // namespace

@@ -48,6 +48,10 @@ Part PartOf(const FieldDescriptor& top) {
       return Part::kLiveLoad;
     case v1::Scenario::kSloFieldNumber:
       return Part::kSlo;
+    case v1::Scenario::kSpeculativeDecodingFieldNumber:
+      return Part::kSpeculation;
+    case v1::Scenario::kDisaggregatedPrefillFieldNumber:
+      return Part::kDisaggregation;
     default:
       return Part::kWorkload;
   }

@@ -1,9 +1,6 @@
 #include "server/rpc/scenario_reader.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
-#include "server/catalog/parse.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/field_checker.h"
 
@@ -19,14 +16,9 @@ Part PartOf(std::string_view path) {
   if (path.starts_with("deployment")) return Part::kDeployment;
   if (path.starts_with("live_load")) return Part::kLiveLoad;
   if (path.starts_with("slo")) return Part::kSlo;
+  if (path.starts_with("speculative_decoding")) return Part::kSpeculation;
+  if (path.starts_with("disaggregated_prefill")) return Part::kDisaggregation;
   return path.starts_with("method") ? Part::kMethod : Part::kWorkload;
-}
-
-// What is wrong with an inline spec, under its path in the scenario.
-std::vector<FieldViolation> ViolationsOf(const absl::Status& status, std::string_view prefix) {
-  std::vector<FieldViolation> violations = DetailOf(WithFieldPrefix(status, prefix)).violations;
-  if (violations.empty()) violations.push_back({std::string(prefix), std::string(status.message())});
-  return violations;
 }
 
 }  // namespace
@@ -59,14 +51,23 @@ void ScenarioReader::ReadPart(Part part, const v1::Scenario& message, std::strin
       return message.has_slo() ? ReadSlo(message.slo(), prefix) : ClearSlo(prefix);
     case Part::kMethod:
       return ReadMethod(message.method(), prefix);
+    case Part::kSpeculation:
+      return ReadSpeculation(message, prefix);
+    case Part::kDisaggregation:
+      return ReadDisaggregation(message, prefix);
   }
 }
 
 void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view prefix) {
-  if (message.has_model_id()) return ReadModelId(message.model_id(), prefix);
-  if (message.has_model_spec()) return ReadModelSpec(message.model_spec(), prefix);
   PartState& state = Start(Part::kModel, prefix);
-  state.violations.push_back({"model_id", "model_id or model_spec is required"});
+  resolved_ = false;
+  if (message.has_model_id()) {
+    scenario_.model = FindModel(message.model_id(), "model_id", state);
+    return;
+  }
+  if (!message.has_model_spec()) state.violations.push_back({"model_id", "model_id or model_spec is required"});
+  if (message.has_model_spec()) ParseModel(message.model_spec(), "model_spec.", state, inline_model_);
+  scenario_.model = &inline_model_;
 }
 
 void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view prefix) {
@@ -76,41 +77,12 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
   state.violations.push_back({"hardware_id", "hardware_id or hardware_spec is required"});
 }
 
-void ScenarioReader::ReadModelId(const std::string& id, std::string_view prefix) {
-  PartState& state = Start(Part::kModel, prefix);
-  const auto found = snapshot_.FindModel(id, "model_id");
-  state.id_error = found.status();
-  scenario_.model = found.ok() ? &(*found)->model : nullptr;
-  resolved_ = false;
-}
-
-void ScenarioReader::ReadModelSpec(const v1::ModelSpec& spec, std::string_view prefix) {
-  PartState& state = Start(Part::kModel, prefix);
-  auto parsed = catalog::ParseModel(spec);
-  if (parsed.ok()) {
-    inline_model_ = *std::move(parsed);
-  } else {
-    state.violations = ViolationsOf(parsed.status(), "model_spec.");
-  }
-  scenario_.model = &inline_model_;
-  resolved_ = false;
-}
-
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
-  PartState& state = Start(Part::kHardware, prefix);
-  const auto found = snapshot_.FindHardware(id, "hardware_id");
-  state.id_error = found.status();
-  scenario_.hardware = found.ok() ? &(*found)->hardware : nullptr;
+  scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
-  PartState& state = Start(Part::kHardware, prefix);
-  auto parsed = catalog::ParseHardware(spec);
-  if (parsed.ok()) {
-    inline_hardware_ = *std::move(parsed);
-  } else {
-    state.violations = ViolationsOf(parsed.status(), "hardware_spec.");
-  }
+  ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), inline_hardware_);
   scenario_.hardware = &inline_hardware_;
 }
 
@@ -164,16 +136,13 @@ absl::Status ScenarioReader::Errors() const {
   for (const PartState& part : parts_) {
     if (!part.id_error.ok()) return WithFieldPrefix(part.id_error, part.prefix);
   }
-  return absl::OkStatus();
+  return InvalidFields(Contradictions());
 }
 
 absl::StatusOr<const Scenario*> ScenarioReader::scenario() {
   if (absl::Status errors = Errors(); !errors.ok()) return errors;
-  if (!resolved_) {
-    scenario_.deployment = deployment_;
-    ResolveDtypes(*scenario_.model, scenario_.deployment);
-    resolved_ = true;
-  }
+  if (!resolved_) Resolve();
+  if (prefill_shares_hardware_) scenario_.disaggregation->hardware = scenario_.hardware;
   return &scenario_;
 }
 

@@ -28,8 +28,8 @@
 namespace foretoken::rpc {
 
 // The parts of a scenario, in the order of its fields.
-enum class Part { kModel, kHardware, kDeployment, kWorkload, kLiveLoad, kSlo, kMethod };
-inline constexpr int kNumParts = 7;
+enum class Part { kModel, kHardware, kDeployment, kWorkload, kLiveLoad, kSlo, kMethod, kSpeculation, kDisaggregation };
+inline constexpr int kNumParts = 9;
 
 // Not thread-safe; one per call. The snapshot outlives it.
 class ScenarioReader {
@@ -78,8 +78,17 @@ class ScenarioReader {
 
   PartState& Start(Part part, std::string_view prefix);
   const PartState& State(Part part) const { return parts_[static_cast<size_t>(part)]; }
-  void ReadModelId(const std::string& id, std::string_view prefix);
-  void ReadModelSpec(const v1::ModelSpec& spec, std::string_view prefix);
+  // A model or hardware by its id or its spec, at `field`; what is wrong with it is noted in `state`. Null: unknown.
+  const Model* FindModel(const std::string& id, std::string_view field, PartState& state) const;
+  const Hardware* FindHardware(const std::string& id, std::string_view field, PartState& state) const;
+  static void ParseModel(const v1::ModelSpec& spec, std::string_view field, PartState& state, Model& model);
+  static void ParseHardware(const v1::HardwareSpec& spec, std::string_view field, PartState& state, Hardware& hardware);
+  void ReadSpeculation(const v1::Scenario& message, std::string_view prefix);
+  void ReadDisaggregation(const v1::Scenario& message, std::string_view prefix);
+  // Fills in what the parts take from each other.
+  void Resolve();
+  // What is wrong with parts only together.
+  std::vector<FieldViolation> Contradictions() const;
   void ReadModel(const v1::Scenario& message, std::string_view prefix);
   void ReadHardware(const v1::Scenario& message, std::string_view prefix);
   void ReadMethod(v1::Method method, std::string_view prefix);
@@ -93,6 +102,11 @@ class ScenarioReader {
   Model inline_model_;
   Hardware inline_hardware_;
   Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
+  Model inline_draft_;
+  Deployment draft_deployment_;
+  Hardware inline_prefill_hardware_;
+  std::optional<Deployment> prefill_deployment_;  // absent: deployment_
+  bool prefill_shares_hardware_ = false;
   bool resolved_ = false;
   std::optional<absl::Duration> live_load_age_;
   Scenario scenario_;

@@ -77,6 +77,10 @@ constexpr std::array<MetricReader, v1::Metric_ARRAYSIZE> kReaders = {
     +[](const E& e) { return e.slo ? Figure(e.slo->headroom) : kUnknown; },
     +[](const E& e) { return static_cast<double>(e.waves); },
     +[](const E& e) { return static_cast<double>(e.devices); },
+    +[](const E& e) { return e.energy ? e.energy->joules_per_request : kUnknown; },
+    +[](const E& e) { return e.energy ? e.energy->joules_per_output_token : kUnknown; },
+    +[](const E& e) { return e.cost ? e.cost->per_request : kUnknown; },
+    +[](const E& e) { return e.cost ? e.cost->per_million_output_tokens : kUnknown; },
 };
 
 }  // namespace

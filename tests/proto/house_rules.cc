@@ -13,7 +13,8 @@ namespace {
 // A quantity's name ends in its unit.
 constexpr char kUnitSuffix[] =
     "(.*_)?(seconds|bytes|tokens|watts|year|bytes_per_second|bytes_per_token|flops_per_second|ops_per_second|"
-    "tokens_per_second|tokens_per_second_per_device|tokens_per_second_per_user|requests_per_second|rate_per_second)";
+    "joules_per_request|joules_per_output_token|tokens_per_second|tokens_per_second_per_device|tokens_per_second_per_"
+    "user|requests_per_second|rate_per_second)";
 
 // Numbers that carry no unit, and why.
 const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
@@ -61,6 +62,9 @@ const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
         "decode_steps",
         "waves",
         "devices",
+        "prefill_devices",
+        "prefill_replicas",
+        "decode_replicas",
         "prefill_samples",
         "decode_samples",
         "page_size",
@@ -75,7 +79,9 @@ const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
       {"shares and ratios",
        {"memory_utilization", "compute_utilization", "bandwidth_utilization", "peak_to_average_bandwidth",
         "probability", "coverage", "headroom", "mbu", "mfu", "r2", "prefill_r2", "decode_r2", "progress",
-        "roofline_exponent"}},
+        "roofline_exponent", "acceptance_rate", "prefill_utilization", "decode_utilization"}},
+      {"amounts in the caller's currency",
+       {"price_per_device_hour", "cost_per_request", "cost_per_million_output_tokens"}},
       {"positions, revisions and codes",
        {"index", "sample_indices", "ranking", "first_point", "point", "store_revision", "statuses"}},
       {"in the unit of the field, metric or fit that they belong to",

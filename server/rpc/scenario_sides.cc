@@ -1,0 +1,132 @@
+// The parts of a scenario that bring a model, hardware or deployment of their own, and how they follow from each other.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/catalog/parse.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/scenario_reader.h"
+
+namespace foretoken::rpc {
+namespace {
+
+// What is wrong with an inline spec, under its path in the scenario.
+std::vector<FieldViolation> ViolationsOf(const absl::Status& status, std::string_view prefix) {
+  std::vector<FieldViolation> violations = DetailOf(WithFieldPrefix(status, prefix)).violations;
+  if (violations.empty()) violations.push_back({std::string(prefix), std::string(status.message())});
+  return violations;
+}
+
+}  // namespace
+
+const Model* ScenarioReader::FindModel(const std::string& id, std::string_view field, PartState& state) const {
+  const auto found = snapshot_.FindModel(id, field);
+  state.id_error = found.status();
+  return found.ok() ? &(*found)->model : nullptr;
+}
+
+const Hardware* ScenarioReader::FindHardware(const std::string& id, std::string_view field, PartState& state) const {
+  const auto found = snapshot_.FindHardware(id, field);
+  state.id_error = found.status();
+  return found.ok() ? &(*found)->hardware : nullptr;
+}
+
+void ScenarioReader::ParseModel(const v1::ModelSpec& spec, std::string_view field, PartState& state, Model& model) {
+  auto parsed = catalog::ParseModel(spec);
+  if (parsed.ok()) {
+    model = *std::move(parsed);
+  } else {
+    state.violations = ViolationsOf(parsed.status(), field);
+  }
+}
+
+void ScenarioReader::ParseHardware(const v1::HardwareSpec& spec, std::string_view field, PartState& state,
+                                   Hardware& hardware) {
+  auto parsed = catalog::ParseHardware(spec);
+  if (parsed.ok()) {
+    hardware = *std::move(parsed);
+  } else {
+    state.violations = ViolationsOf(parsed.status(), field);
+  }
+}
+
+void ScenarioReader::ReadSpeculation(const v1::Scenario& message, std::string_view prefix) {
+  PartState& state = Start(Part::kSpeculation, prefix);
+  scenario_.speculation.reset();
+  resolved_ = false;
+  if (!message.has_speculative_decoding()) return;
+  const v1::SpeculativeDecoding& asked = message.speculative_decoding();
+  const Model* draft = &inline_draft_;
+  if (asked.has_draft_model_id()) {
+    draft = FindModel(asked.draft_model_id(), "speculative_decoding.draft_model_id", state);
+  } else if (asked.has_draft_model_spec()) {
+    ParseModel(asked.draft_model_spec(), "speculative_decoding.draft_model_spec.", state, inline_draft_);
+  }
+  FieldChecker fields("speculative_decoding.", state.violations);
+  if (asked.draft_model_case() == v1::SpeculativeDecoding::DRAFT_MODEL_NOT_SET) {
+    fields.Add("draft_model_id", "draft_model_id or draft_model_spec is required");
+  }
+  scenario_.speculation = rpc::ReadSpeculation(asked, fields);
+  scenario_.speculation->draft = draft;
+  FieldChecker deployment("speculative_decoding.draft_deployment.", state.violations);
+  draft_deployment_ = rpc::ReadDeployment(asked.draft_deployment(), deployment);
+}
+
+void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string_view prefix) {
+  PartState& state = Start(Part::kDisaggregation, prefix);
+  scenario_.disaggregation.reset();
+  prefill_deployment_.reset();
+  prefill_shares_hardware_ = false;
+  resolved_ = false;
+  if (!message.has_disaggregated_prefill()) return;
+  const v1::DisaggregatedPrefill& asked = message.disaggregated_prefill();
+  const Hardware* hardware = &inline_prefill_hardware_;
+  if (asked.has_hardware_id()) {
+    hardware = FindHardware(asked.hardware_id(), "disaggregated_prefill.hardware_id", state);
+  } else if (asked.has_hardware_spec()) {
+    ParseHardware(asked.hardware_spec(), "disaggregated_prefill.hardware_spec.", state, inline_prefill_hardware_);
+  } else {
+    prefill_shares_hardware_ = true;
+  }
+  FieldChecker fields("disaggregated_prefill.", state.violations);
+  scenario_.disaggregation = rpc::ReadDisaggregation(asked, fields);
+  scenario_.disaggregation->hardware = hardware;
+  if (!asked.has_deployment()) return;
+  FieldChecker deployment("disaggregated_prefill.deployment.", state.violations);
+  prefill_deployment_ = rpc::ReadDeployment(asked.deployment(), deployment);
+}
+
+void ScenarioReader::Resolve() {
+  scenario_.deployment = deployment_;
+  ResolveDtypes(*scenario_.model, scenario_.deployment);
+  if (scenario_.speculation) {
+    Deployment& draft = scenario_.speculation->deployment;
+    draft = scenario_.speculation->follows ? deployment_ : draft_deployment_;
+    ResolveDtypes(*scenario_.speculation->draft, draft);
+  }
+  if (scenario_.disaggregation) {
+    Deployment& prefill = scenario_.disaggregation->deployment;
+    prefill = prefill_deployment_.value_or(deployment_);
+    ResolveDtypes(*scenario_.model, prefill);
+  }
+  resolved_ = true;
+}
+
+std::vector<FieldViolation> ScenarioReader::Contradictions() const {
+  if (!scenario_.speculation || scenario_.speculation->follows) return {};
+  const std::string path = State(Part::kSpeculation).prefix + "speculative_decoding.draft_deployment.";
+  const Deployment& draft = draft_deployment_;
+  std::vector<FieldViolation> violations;
+  const int there = deployment_.tensor_parallel * deployment_.pipeline_parallel;
+  if (draft.tensor_parallel * draft.pipeline_parallel > there) {
+    violations.push_back({path + "tensor_parallel",
+                          absl::StrCat("the draft is on ", draft.tensor_parallel * draft.pipeline_parallel,
+                                       " devices of a replica; allowed 1 to ", there, ", those of the model")});
+  }
+  if (draft.data_parallel != deployment_.data_parallel) {
+    violations.push_back({path + "data_parallel", absl::StrCat("data_parallel ", draft.data_parallel, "; allowed ",
+                                                               deployment_.data_parallel, ", the model's")});
+  }
+  return violations;
+}
+
+}  // namespace foretoken::rpc

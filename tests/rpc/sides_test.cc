@@ -1,0 +1,199 @@
+// Speculative decoding, disaggregated prefill, energy and cost, from the request to the reply.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "tests/rpc/service_fixture.h"
+
+namespace foretoken::rpc {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SidesTest : public ServiceTest {
+ protected:
+  static v1::Scenario Speculative() {
+    v1::Scenario scenario = Scenario(4, 1000, 100);
+    v1::SpeculativeDecoding& speculative = *scenario.mutable_speculative_decoding();
+    speculative.set_draft_model_id("llama-3.2-1b");
+    speculative.set_draft_tokens(4);
+    speculative.set_acceptance_rate(0.8);
+    return scenario;
+  }
+
+  static v1::Scenario Disaggregated() {
+    v1::Scenario scenario = Scenario(8, 1000, 100);
+    v1::DisaggregatedPrefill& prefill = *scenario.mutable_disaggregated_prefill();
+    prefill.set_hardware_id("nvidia-a100-sxm-80gb");
+    prefill.mutable_deployment()->set_tensor_parallel(2);
+    prefill.set_prefill_replicas(2);
+    prefill.set_decode_replicas(3);
+    prefill.set_transfer_bytes_per_second(50e9);
+    return scenario;
+  }
+
+  v1::Estimate MustEstimate(const v1::Scenario& scenario) {
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.estimate();
+  }
+};
+
+TEST_F(SidesTest, ASpeculativeRoundMakesTheTimePerToken) {
+  const v1::Estimate e = MustEstimate(Speculative());
+  const v1::SpeculativeRound& round = e.speculative_round();
+  EXPECT_NEAR(round.accepted_tokens(), 3.3616, 1e-9);
+  EXPECT_GT(round.draft_seconds(), 0);
+  EXPECT_NEAR(e.tpot().seconds(), (round.verify_seconds() + round.draft_seconds()) / round.accepted_tokens(), 1e-12);
+  v1::Scenario none = Speculative();
+  none.mutable_speculative_decoding()->set_draft_tokens(0);
+  EXPECT_EQ(MustEstimate(none).SerializeAsString(), MustEstimate(Scenario(4, 1000, 100)).SerializeAsString());
+}
+
+// The draft's dtypes follow from itself: fp8 weights asked of both, or of the draft alone.
+TEST_F(SidesTest, TheDraftHasDtypesOfItsOwn) {
+  v1::Scenario scenario = Speculative();
+  const double bf16 = MustEstimate(scenario).memory().weight_bytes();
+  scenario.mutable_speculative_decoding()->mutable_draft_deployment()->set_weight_dtype(v1::DTYPE_FP8);
+  const double draft = MustEstimate(scenario).memory().weight_bytes();
+  EXPECT_LT(draft, bf16);
+  scenario.mutable_speculative_decoding()->clear_draft_deployment();
+  scenario.mutable_deployment()->set_weight_dtype(v1::DTYPE_FP8);
+  EXPECT_LT(MustEstimate(scenario).memory().weight_bytes(), draft);
+}
+
+TEST_F(SidesTest, BothSidesAreTold) {
+  const v1::Estimate e = MustEstimate(Disaggregated());
+  const v1::DisaggregatedUse& use = e.disaggregated_use();
+  EXPECT_EQ(use.prefill_devices(), 4);
+  EXPECT_EQ(e.devices(), 7);
+  EXPECT_GT(use.prefill_memory().weight_bytes(), 0);
+  EXPECT_LT(use.prefill_memory().weight_bytes(), e.memory().weight_bytes());  // on two devices
+  EXPECT_NEAR(use.transfer_bytes(), 1000 * e.memory().kv_bytes_per_token(), 1);
+  const double slowest = std::min(
+      {use.prefill_requests_per_second(), use.transfer_requests_per_second(), use.decode_requests_per_second()});
+  EXPECT_EQ(e.throughput().requests_per_second(), slowest);
+  EXPECT_NE(use.limit(), v1::DISAGGREGATED_LIMIT_UNSPECIFIED);
+}
+
+// Absent, the prefill side is as the scenario: its hardware and its deployment.
+TEST_F(SidesTest, TheSidesShareWhatIsNotGiven) {
+  v1::Scenario scenario = Disaggregated();
+  scenario.mutable_deployment()->set_tensor_parallel(2);
+  scenario.mutable_disaggregated_prefill()->clear_hardware();
+  scenario.mutable_disaggregated_prefill()->clear_deployment();
+  const v1::Estimate e = MustEstimate(scenario);
+  EXPECT_EQ(e.disaggregated_use().prefill_memory().weight_bytes(), e.memory().weight_bytes());
+}
+
+// A sweep over a side's field, and over the hardware that the sides share, reads the parts again.
+TEST_F(SidesTest, SweepsVaryTheSides) {
+  v1::SweepRequest request;
+  *request.mutable_base() = Disaggregated();
+  request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();
+  v1::SweepAxis& hardware = *request.add_axes();
+  hardware.set_field("hardware_id");
+  hardware.mutable_texts()->add_values("nvidia-a100-sxm-80gb");
+  hardware.mutable_texts()->add_values("nvidia-h200-sxm-141gb");
+  v1::SweepAxis& replicas = *request.add_axes();
+  replicas.set_field("disaggregated_prefill.prefill_replicas");
+  replicas.mutable_numbers()->add_values(1);
+  replicas.mutable_numbers()->add_values(3);
+  request.add_metrics(v1::METRIC_DEVICES);
+  request.add_metrics(v1::METRIC_TTFT_SECONDS);
+  request.add_metrics(v1::METRIC_JOULES_PER_REQUEST);
+  request.add_metrics(v1::METRIC_COST_PER_REQUEST);
+  grpc::ClientContext context;
+  const auto reader = estimator_->Sweep(&context, request);
+  v1::SweepResponse response;
+  v1::SweepChunk chunk;
+  while (reader->Read(&response)) {
+    if (response.has_chunk()) chunk = response.chunk();
+  }
+  ASSERT_TRUE(reader->Finish().ok());
+  EXPECT_THAT(chunk.columns(0).values(), ElementsAre(5, 9, 5, 9));
+  EXPECT_EQ(chunk.columns(1).values(0), chunk.columns(1).values(1));
+  EXPECT_GT(chunk.columns(1).values(0), chunk.columns(1).values(2));
+  EXPECT_GT(chunk.columns(2).values(0), 0);
+  EXPECT_TRUE(std::isnan(chunk.columns(3).values(0)));  // no price
+}
+
+TEST_F(SidesTest, EnergyAndCost) {
+  v1::Scenario scenario = Scenario(4, 1000, 100);
+  EXPECT_FALSE(MustEstimate(scenario).has_cost());
+  scenario.mutable_deployment()->set_price_per_device_hour(7.2);
+  const v1::Estimate e = MustEstimate(scenario);
+  EXPECT_NEAR(e.cost().cost_per_request(), 0.002 / e.throughput().requests_per_second(), 1e-12);
+  EXPECT_NEAR(e.cost().cost_per_million_output_tokens(), e.cost().cost_per_request() * 1e4, 1e-9);
+  EXPECT_GT(e.energy().joules_per_request(), 0);
+  EXPECT_NEAR(e.energy().joules_per_output_token(), e.energy().joules_per_request() / 100, 1e-12);
+  EXPECT_TRUE(e.energy().is_lower_bound());  // the catalog states no idle power
+}
+
+struct BadCase {
+  const char* name;
+  std::function<void(v1::Scenario&)> change;
+  grpc::StatusCode code;
+  const char* reason;
+  const char* field;
+};
+
+TEST_F(SidesTest, BadSidesNameCodeReasonAndField) {
+  const auto speculative = [](v1::Scenario& s) -> v1::SpeculativeDecoding& {
+    s = Speculative();
+    return *s.mutable_speculative_decoding();
+  };
+  const auto prefill = [](v1::Scenario& s) -> v1::DisaggregatedPrefill& {
+    s = Disaggregated();
+    return *s.mutable_disaggregated_prefill();
+  };
+  const BadCase cases[] = {
+      {"no draft", [=](auto& s) { speculative(s).clear_draft_model(); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
+       "scenario.speculative_decoding.draft_model_id"},
+      {"unknown draft", [=](auto& s) { speculative(s).set_draft_model_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
+       "scenario.speculative_decoding.draft_model_id"},
+      {"no tokens", [=](auto& s) { speculative(s).clear_draft_tokens(); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
+       "scenario.speculative_decoding.draft_tokens"},
+      {"many tokens", [=](auto& s) { speculative(s).set_draft_tokens(65); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
+       "scenario.speculative_decoding.draft_tokens"},
+      {"acceptance", [=](auto& s) { speculative(s).set_acceptance_rate(1.5); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
+       "scenario.speculative_decoding.acceptance_rate"},
+      {"draft on more devices", [=](auto& s) { speculative(s).mutable_draft_deployment()->set_tensor_parallel(2); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.speculative_decoding.draft_deployment.tensor_parallel"},
+      {"continuous",
+       [=](auto& s) {
+         speculative(s);
+         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+       },
+       grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.speculative_decoding"},
+      {"unknown prefill hardware", [=](auto& s) { prefill(s).set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
+       "scenario.disaggregated_prefill.hardware_id"},
+      {"no prefill replicas", [=](auto& s) { prefill(s).set_prefill_replicas(0); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.disaggregated_prefill.prefill_replicas"},
+      {"no link",
+       [=](auto& s) {
+         prefill(s).clear_transfer_bytes_per_second();
+         s.mutable_disaggregated_prefill()->set_hardware_id("nvidia-b200-sxm-180gb");
+       },
+       grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.disaggregated_prefill.transfer_bytes_per_second"},
+      {"prefill does not fit", [=](auto& s) { prefill(s).set_batch_size(1'000'000); }, grpc::FAILED_PRECONDITION,
+       "OUT_OF_MEMORY", "scenario.disaggregated_prefill.batch_size"},
+      {"price", [=](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
+  };
+  for (const BadCase& c : cases) {
+    v1::Scenario scenario = Scenario(1, 1000, 10);
+    c.change(scenario);
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_EQ(status.error_code(), c.code) << c.name << ": " << status.error_message();
+    EXPECT_EQ(PartsOf(status).reason, c.reason) << c.name << ": " << status.error_message();
+    EXPECT_THAT(PartsOf(status).fields, ElementsAre(c.field)) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::rpc
