@@ -74,6 +74,10 @@ absl::StatusOr<v1::EstimateResponse> Client::Estimate(const v1::EstimateRequest&
   return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::Estimate, request, Read(options_));
 }
 
+absl::StatusOr<v1::SolveResponse> Client::Solve(const v1::SolveRequest& request) const {
+  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::Solve, request, Read(options_));
+}
+
 absl::StatusOr<v1::BatchEstimateResponse> Client::BatchEstimate(const v1::BatchEstimateRequest& request) const {
   return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::BatchEstimate, request, Read(options_));
 }

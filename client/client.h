@@ -54,6 +54,7 @@ class Client {
   // EstimatorService. Errors: those of the RPC; UNAVAILABLE and DEADLINE_EXCEEDED of the way there.
   absl::StatusOr<v1::EstimateResponse> Estimate(const v1::EstimateRequest& request) const;
   absl::StatusOr<v1::BatchEstimateResponse> BatchEstimate(const v1::BatchEstimateRequest& request) const;
+  absl::StatusOr<v1::SolveResponse> Solve(const v1::SolveRequest& request) const;
 
   // Starts nothing yet: the first read of the stream does. REQUIRES: the client outlives the stream.
   std::unique_ptr<SweepStream> Sweep(const v1::SweepRequest& request) const;

@@ -66,6 +66,7 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddExplain(app, chosen);
   AddCompare(app, chosen);
   AddSweep(app, chosen);
+  AddSolve(app, chosen);
   AddValidate(app, chosen);
   AddList(app, chosen);
   AddGet(app, chosen);

@@ -15,6 +15,7 @@ void AddEstimate(CLI::App& app, Action& chosen);          // one scenario
 void AddExplain(CLI::App& app, Action& chosen);           // its operators, formula by formula
 void AddCompare(CLI::App& app, Action& chosen);           // several hardware, ranked
 void AddSweep(CLI::App& app, Action& chosen);             // a grid
+void AddSolve(CLI::App& app, Action& chosen);             // the inverse questions
 void AddValidate(CLI::App& app, Action& chosen);          // against measurements
 void AddList(CLI::App& app, Action& chosen);              // the catalog
 void AddGet(CLI::App& app, Action& chosen);               // one entry

@@ -25,8 +25,9 @@ _foretoken() {
     elif [[ $cur == -* ]]; then words=$(_foretoken_flags "$command")
     else
       case $command:$COMP_CWORD in
-        estimate:2|explain:2|compare:2|sweep:2) words=$(_foretoken_ids models) ;;
-        estimate:3|explain:3|sweep:3|compare:*) words=$(_foretoken_ids hardware) ;;
+        solve:2) words='batch rate prompt tp hardware' ;;
+        estimate:2|explain:2|compare:2|sweep:2|solve:3) words=$(_foretoken_ids models) ;;
+        estimate:3|explain:3|sweep:3|solve:4|compare:*) words=$(_foretoken_ids hardware) ;;
         list:2) words='hardware models' ;;
         get:2|delete:2) words='hardware model' ;;
         get:3|delete:3) words=$(_foretoken_ids "${prev/%model/models}") ;;
@@ -52,6 +53,9 @@ complete -c foretoken -f
 complete -c foretoken -n __fish_use_subcommand -a '@COMMANDS@'
 complete -c foretoken -n '__foretoken_at 2 estimate explain compare sweep' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 3 estimate explain compare sweep' -a '(__foretoken_ids hardware)'
+complete -c foretoken -n '__foretoken_at 2 solve' -a 'batch rate prompt tp hardware'
+complete -c foretoken -n '__foretoken_at 3 solve' -a '(__foretoken_ids models)'
+complete -c foretoken -n '__foretoken_at 4 solve' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models'
 complete -c foretoken -n '__foretoken_at 2 get delete' -a 'hardware model'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'

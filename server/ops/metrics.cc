@@ -17,6 +17,7 @@ constexpr std::array<RpcName, kNumRpcs> kNames = {{
     {kEstimator, "Estimate", "unary"},
     {kEstimator, "BatchEstimate", "unary"},
     {kEstimator, "Sweep", "server_stream"},
+    {kEstimator, "Solve", "unary"},
     {kCatalog, "RegisterHardware", "unary"},
     {kCatalog, "RegisterModel", "unary"},
     {kCatalog, "GetHardware", "unary"},

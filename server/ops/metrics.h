@@ -25,6 +25,7 @@ enum class Rpc {
   kEstimate,
   kBatchEstimate,
   kSweep,
+  kSolve,
   kRegisterHardware,
   kRegisterModel,
   kGetHardware,
@@ -34,7 +35,7 @@ enum class Rpc {
   kDeleteHardware,
   kDeleteModel,
 };
-inline constexpr int kNumRpcs = 11;
+inline constexpr int kNumRpcs = 12;
 
 struct RpcName {
   std::string_view service, method, type;

@@ -48,18 +48,23 @@ std::optional<absl::Duration> CalibrationAge(const Scenario& scenario, const Mom
 
 }  // namespace
 
-absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message) {
-  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
-  if (!scenario.ok()) return scenario.status();
-  absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario, detail);
-  if (!estimate.ok()) return reader.WithPrefix(estimate.status());
-  WriteEstimate(*estimate, message);
-  if (!estimate->calibration_id.empty()) {
-    if (const auto age = CalibrationAge(**scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
+void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
+                 v1::Estimate& message) {
+  WriteEstimate(estimate, message);
+  if (!estimate.calibration_id.empty()) {
+    if (const auto age = CalibrationAge(scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
   }
   if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);
   if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);
+}
+
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message) {
+  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
+  if (!scenario.ok()) return scenario.status();
+  const absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario, detail);
+  if (!estimate.ok()) return reader.WithPrefix(estimate.status());
+  WriteAnswer(*estimate, reader, **scenario, moment, message);
   return absl::OkStatus();
 }
 

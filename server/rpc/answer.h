@@ -10,7 +10,11 @@
 
 namespace foretoken::rpc {
 
-// Estimates what `reader` has read and fills `message`, with the load's age and what to warn about.
+// Fills `message` with an estimate of the scenario that `reader` has read, with the load's age and what to warn about.
+void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
+                 v1::Estimate& message);
+
+// Estimates what `reader` has read and fills `message`.
 // Errors: those of ScenarioReader::scenario and ComputeEstimate, with full paths.
 absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message);
 

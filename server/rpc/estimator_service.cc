@@ -2,6 +2,7 @@
 
 #include "server/rpc/call.h"
 #include "server/rpc/estimator_api.h"
+#include "server/rpc/solve_api.h"
 #include "server/rpc/sweep_reactor.h"
 
 namespace foretoken::rpc {
@@ -52,6 +53,17 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
   return StartSweep(context, request, deps_);
+}
+
+// A search estimates up to hundreds of times.
+grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
+                                                  v1::SolveResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kSolve, deps_.large_calls,
+               [this, request, response](const Call& call) {
+                 const auto snapshot = deps_.catalog->snapshot();
+                 const auto abandoned = [&call] { return call.Abandoned(); };
+                 return AnswerSolve(*request, {*snapshot, deps_.clock()}, abandoned, *response);
+               });
 }
 
 }  // namespace foretoken::rpc

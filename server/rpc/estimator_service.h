@@ -18,6 +18,8 @@ class EstimatorService : public v1::EstimatorService::CallbackService {
                                           v1::BatchEstimateResponse* response) override;
   grpc::ServerWriteReactor<v1::SweepResponse>* Sweep(grpc::CallbackServerContext* context,
                                                      const v1::SweepRequest* request) override;
+  grpc::ServerUnaryReactor* Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
+                                  v1::SolveResponse* response) override;
 
  private:
   ServiceDeps deps_;

@@ -223,6 +223,26 @@ grpc::Status FakeEstimator::BatchEstimate(grpc::ServerContext*, const v1::BatchE
   return grpc::Status::OK;
 }
 
+grpc::Status FakeEstimator::Solve(grpc::ServerContext*, const v1::SolveRequest* request, v1::SolveResponse* response) {
+  ++calls;
+  last_solve = *request;
+  const v1::Slo& slo = request->base().slo();
+  const bool satisfied = !slo.has_max_tpot_seconds() || slo.max_tpot_seconds() >= 1e-3;
+  response->set_satisfied(satisfied);
+  const double value = request->candidates().empty() ? 37 : 1;
+  satisfied ? response->set_value(value) : response->set_nearest_value(1);
+  response->set_binding_constraint(v1::CONSTRAINT_MAX_TPOT);
+  response->set_binding_message("at batch_size 38: max_tpot_seconds 0.01 is missed: 0.011");
+  *response->mutable_estimate() = MakeEstimate(request->base());
+  for (const v1::HardwareCandidate& candidate : request->candidates()) {
+    v1::Scenario scenario = request->base();
+    scenario.set_hardware_id(candidate.hardware_id());
+    *response->add_candidate_results()->mutable_estimate() = MakeEstimate(scenario);
+  }
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeEstimator::Sweep(grpc::ServerContext* context, const v1::SweepRequest* request,
                                   grpc::ServerWriter<v1::SweepResponse>* writer) {
   ++calls;

@@ -27,12 +27,16 @@ class FakeEstimator : public v1::EstimatorService::Service {
                              v1::BatchEstimateResponse* response) override;
   grpc::Status Sweep(grpc::ServerContext* context, const v1::SweepRequest* request,
                      grpc::ServerWriter<v1::SweepResponse>* writer) override;
+  // Batch 37, or the second candidate; nothing where max_tpot_seconds is below 1 ms.
+  grpc::Status Solve(grpc::ServerContext* context, const v1::SolveRequest* request,
+                     v1::SolveResponse* response) override;
 
   std::atomic<int> calls = 0;
   std::atomic<int> failures = 0;        // of the next calls, so many answer UNAVAILABLE
   std::atomic<bool> cancelled = false;  // a sweep was cancelled
   std::atomic<bool> endless = false;    // a sweep goes on until it is cancelled
   v1::EstimateRequest last;             // of the last Estimate
+  v1::SolveRequest last_solve;
 };
 
 class FakeCatalog : public v1::CatalogService::Service {

@@ -63,6 +63,15 @@ class EveryRpc(unittest.TestCase):
         self.assertEqual(list(reply.ranking), [0, 2, 1])
         self.assertEqual(len(reply.catalog_revision.bundle_digest), 64)
 
+    def test_solve(self):
+        base = scenario(slo={"max_tpot_seconds": 0.02})
+        reply = self.call("EstimatorService/Solve", base=base, solve_for="SOLVE_FOR_BATCH_SIZE")
+        self.assertTrue(reply.satisfied)
+        self.assertLessEqual(reply.estimate.tpot.seconds, 0.02)
+        self.assertEqual(reply.estimate.slo_verdict.verdict, 1)
+        self.assertNotEqual(reply.binding_constraint, 0)
+        self.assertEqual(len(reply.catalog_revision.bundle_digest), 64)
+
     def sweep(self, **fields):
         CALLED.add("EstimatorService/Sweep")
         return list(self.server.client.stream("EstimatorService/Sweep", **fields)[1])

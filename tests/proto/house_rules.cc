@@ -75,7 +75,8 @@ const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
         "refused_points",
         "frontier_points",
         "max_error_details",
-        "chunk_points"}},
+        "chunk_points",
+        "evaluations"}},
       {"shares and ratios",
        {"memory_utilization", "compute_utilization", "bandwidth_utilization", "peak_to_average_bandwidth",
         "probability", "coverage", "headroom", "mbu", "mfu", "r2", "prefill_r2", "decode_r2", "progress",
@@ -85,7 +86,7 @@ const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
       {"positions, revisions and codes",
        {"index", "sample_indices", "ranking", "first_point", "point", "store_revision", "statuses"}},
       {"in the unit of the field, metric or fit that they belong to",
-       {"low", "high", "slope", "intercept", "residuals", "start", "stop", "values", "value"}},
+       {"low", "high", "slope", "intercept", "residuals", "start", "stop", "values", "value", "min_value", "max_value", "nearest_value"}},
   };
   return *kNames;
 }

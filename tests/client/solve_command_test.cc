@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cli/exit_code.h"
+#include "tests/client/run_cli.h"
+
+namespace foretoken::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(SolveCommandTest, TheValueAndWhatForbidsTheNext) {
+  client::FakeServer server;
+  const CliResult result = RunCli(
+      server, {"solve", "batch", "small", "gpu-a", "-o", "2", "--slo-tpot", "10ms", "--min", "2", "--max", "64"});
+  EXPECT_EQ(result.code, kOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("batch_size 37 satisfies\n  max_tpot: at batch_size 38: "),
+                                HasSubstr("  TTFT  10.0 ms")));
+  const v1::SolveRequest& asked = server.estimator.last_solve;
+  EXPECT_EQ(asked.solve_for(), v1::SOLVE_FOR_BATCH_SIZE);
+  EXPECT_EQ(asked.min_value(), 2);
+  EXPECT_EQ(asked.max_value(), 64);
+  EXPECT_EQ(asked.base().slo().max_tpot_seconds(), 0.01);
+}
+
+TEST(SolveCommandTest, NothingSatisfies) {
+  client::FakeServer server;
+  const CliResult result = RunCli(server, {"solve", "batch", "small", "gpu-a", "-o", "2", "--slo-tpot", "1us"});
+  EXPECT_EQ(result.code, kNo);
+  EXPECT_THAT(result.out, StartsWith("no batch_size satisfies; nearest: batch_size 1\n"));
+}
+
+TEST(SolveCommandTest, HardwareWithPrices) {
+  client::FakeServer server;
+  const CliResult result =
+      RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a=2.5", "--candidate", "gpu-b=1"});
+  EXPECT_EQ(result.code, kOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("hardware gpu-b satisfies\n"), HasSubstr("\ngpu-a     ")));
+  EXPECT_EQ(server.estimator.last_solve.candidates(0).price_per_device_hour(), 2.5);
+  const CliResult bad = RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a=cheap"});
+  EXPECT_EQ(bad.code, kUsage);
+  EXPECT_THAT(bad.err, HasSubstr("allowed: ID=PRICE"));
+  EXPECT_EQ(RunCli(server, {"solve", "everything", "small", "gpu-a"}).code, kUsage);
+}
+
+TEST(SolveCommandTest, ForPrograms) {
+  client::FakeServer server;
+  EXPECT_THAT(RunCli(server, {"solve", "tp", "small", "gpu-a", "-o", "2", "--output", "csv"}).out,
+              AllOf(StartsWith("solve_for,satisfied,value,nearest_value,binding_constraint,ttft_seconds,"),
+                    HasSubstr("\ntensor_parallel,true,37,,max_tpot,0.01,")));
+  EXPECT_THAT(RunCli(server, {"solve", "tp", "small", "gpu-a", "-o", "2", "--output", "json"}).out,
+              HasSubstr("\"value\": 37"));
+}
+
+}  // namespace
+}  // namespace foretoken::cli
