@@ -1,11 +1,13 @@
 #include "estimator/disaggregated.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "estimator/errors.h"
 #include "estimator/phases.h"
+#include "estimator/queue.h"
 #include "estimator/usage.h"
 
 namespace foretoken {
@@ -22,7 +24,8 @@ absl::Status CheckCovered(const Scenario& scenario) {
   const Deployment& prefill = scenario.disaggregation->deployment;
   const NotCovered all[] = {
       {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
-      {w.request_rate_per_second.has_value(), "workload.request_rate_per_second"},
+      {w.request_rate_per_second && w.batching != BatchingPolicy::kContinuous, "workload.request_rate_per_second"},
+      {w.request_rate_per_second && scenario.disaggregation->batch_size > 1, "disaggregated_prefill.batch_size"},
       {w.batching == BatchingPolicy::kDynamic, "workload.batching_policy"},
       {w.output_lengths.has_value(), "workload.output_length_distribution"},
       {scenario.speculation.has_value(), "speculative_decoding"},
@@ -34,9 +37,11 @@ absl::Status CheckCovered(const Scenario& scenario) {
     if (!one.asked) continue;
     return Refusal(
         Reason::kNotModelled, one.field,
-        absl::StrCat("disaggregated prefill does not cover this ", one.field,
-                     "; allowed: batch_size sequences that decode together, prompts of 1 token or more, a KV "
-                     "cache of one dtype on both sides"));
+        absl::StrCat(
+            "disaggregated prefill does not cover this ", one.field,
+            "; allowed: batch_size sequences that decode together, or with continuous batching an arrival rate "
+            "of prompts that are prefilled one by one; prompts of 1 token or more; a KV cache of one dtype on "
+            "both sides"));
   }
   return absl::OkStatus();
 }
@@ -59,7 +64,60 @@ Transfer TransferOf(const Replica& replica, Seconds prefill) {
   return transfer;
 }
 
-// The slowest side; a tie goes to the earlier.
+// Replicas of both sides, data-parallel ones counted each.
+struct Replicas {
+  double prefill = 1;
+  double decode = 1;
+
+  double Links() const { return std::min(prefill, decode); }
+};
+
+Replicas ReplicasOf(const Scenario& scenario) {
+  const Disaggregation& d = *scenario.disaggregation;
+  return {.prefill = static_cast<double>(d.prefill_replicas) * d.deployment.data_parallel,
+          .decode = static_cast<double>(d.decode_replicas) * scenario.deployment.data_parallel};
+}
+
+// A decode replica while `running` sequences are on it.
+struct Decoding {
+  double running = 0;
+  DecodeCurve curve;
+  TimeParts all;  // decode steps of a request
+
+  Decoding(const Replica& replica, double sequences, double microbatch)
+      : running(sequences), curve(replica.model, microbatch) {
+    const Workload& w = replica.scenario.workload;
+    all = curve.Sum(w.prompt_tokens + 1.0, w.prompt_tokens + w.output_tokens - 1.0);
+  }
+};
+
+// As full as it is asked to be, or as memory lets it where a rate decides.
+absl::StatusOr<Decoding> FullDecode(const Replica& replica) {
+  const bool open = replica.scenario.workload.request_rate_per_second.has_value();
+  const double full = open ? MostRunning(replica) : replica.capacity.batch;
+  if (full < 1 || (!open && !replica.capacity.Fits())) {
+    return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  }
+  return Decoding(replica, full, std::ceil(full / replica.model.shard.stages));
+}
+
+// As full as `rate` requests per second and replica keep it: an arrival finds B and decodes with them.
+Decoding BalancedDecode(const Replica& replica, double most, double rate) {
+  constexpr double kClose = 1e-7;
+  const auto at = [&](double decoding) {
+    const double running = std::min(most, decoding + 1);
+    return Decoding(replica, running, std::max(1.0, running / replica.model.shard.stages));
+  };
+  double low = 0;
+  double high = most;
+  while (high - low > kClose * (1 + low)) {
+    const double middle = (low + high) / 2;
+    (middle < rate * at(middle).all.Total().value() ? low : high) = middle;
+  }
+  return at(high);
+}
+
+// The slowest side and its rate; a tie goes to the earlier.
 DisaggregationLimit LimitOf(const DisaggregationEstimate& e, double& rate) {
   DisaggregationLimit limit = DisaggregationLimit::kPrefill;
   rate = e.prefill_requests_per_second;
@@ -73,16 +131,15 @@ DisaggregationLimit LimitOf(const DisaggregationEstimate& e, double& rate) {
   return limit;
 }
 
-void FillRates(const Replica& replica, const Transfer& transfer, Served& served, DisaggregationEstimate& e) {
-  const Disaggregation& d = *replica.scenario.disaggregation;
-  const double from = static_cast<double>(d.prefill_replicas) * d.deployment.data_parallel;
-  const double to = static_cast<double>(d.decode_replicas) * replica.scenario.deployment.data_parallel;
-  e.prefill_requests_per_second = from * d.batch_size / served.prefill_work.value();
-  if (transfer.whole.value() > 0) {
-    e.transfer_requests_per_second = std::min(from, to) * d.batch_size / transfer.whole.value();
-  }
-  if (served.decode_steps >= 1) e.decode_requests_per_second = to * served.running / served.decode.Total().value();
-  e.limit = LimitOf(e, served.requests_per_second);
+const char* NameOf(DisaggregationLimit limit) {
+  if (limit == DisaggregationLimit::kTransfer) return "transfer";
+  return limit == DisaggregationLimit::kDecode ? "decode" : "prefill";
+}
+
+absl::Status Unstable(const Scenario& scenario, const DisaggregationEstimate& sides, double stable) {
+  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
+                 absl::StrFormat("request_rate_per_second %g; the %s side serves below %g",
+                                 *scenario.workload.request_rate_per_second, NameOf(sides.limit), stable));
 }
 
 // What the prefill side works for one batch of prompts: without the tokenizer, which is not of its devices.
@@ -92,34 +149,67 @@ Seconds PrefillWork(const PrefillSide& side) {
   return PrefillPhase(side.model, w, side.scenario.deployment, side.capacity.batch).Total();
 }
 
+DisaggregationEstimate SidesOf(const Replica& replica, const Transfer& transfer, Seconds prefill_work,
+                               const Decoding& full) {
+  const PrefillSide& side = *replica.prefill_side;
+  const Disaggregation& d = *replica.scenario.disaggregation;
+  const Replicas replicas = ReplicasOf(replica.scenario);
+  DisaggregationEstimate sides{
+      .transfer = transfer.bytes,
+      .exposed = transfer.exposed,
+      .prefill_requests_per_second = replicas.prefill * d.batch_size / prefill_work.value(),
+      .prefill_memory = MemoryOf(side.scenario, side.model, side.capacity, side.capacity.batch),
+      .prefill_devices = d.prefill_replicas * side.scenario.deployment.devices()};
+  if (transfer.whole.value() > 0) {
+    sides.transfer_requests_per_second = replicas.Links() * d.batch_size / transfer.whole.value();
+  }
+  if (replica.scenario.workload.output_tokens > 1) {
+    sides.decode_requests_per_second = replicas.decode * full.running / full.all.Total().value();
+  }
+  return sides;
+}
+
+// What a request meets: prefill and transfer without waiting, the decode at the point where its side is.
+Served ServedAt(const Replica& replica, const Decoding& decoding, Seconds prefill_work, const Transfer& transfer) {
+  const PrefillSide& side = *replica.prefill_side;
+  const Workload& w = replica.scenario.workload;
+  Served served{
+      .prefill = PrefillPhase(side.model, side.scenario.workload, side.scenario.deployment, side.capacity.batch),
+      .decode = decoding.all,
+      .decode_steps = w.output_tokens - 1.0,
+      .running = decoding.running,
+      .held = w.request_rate_per_second ? HeldHalfway(w, decoding.running) : decoding.running,
+      .read = decoding.running,
+      .prefilled = side.capacity.batch,
+      .prefill_work = prefill_work,
+      .step = [curve = decoding.curve, prompt = w.prompt_tokens](double j) { return curve.Step(prompt + j); }};
+  served.prefill.communication += transfer.exposed;
+  return served;
+}
+
 }  // namespace
 
 absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   const Scenario& scenario = replica.scenario;
   if (absl::Status covered = CheckCovered(scenario); !covered.ok()) return covered;
-  if (!replica.capacity.Fits()) return OutOfMemory(scenario, replica.capacity, replica.model.machine);
-  const PrefillSide& side = *replica.prefill_side;
-  const DecodePhase decode(replica.model, scenario.workload, replica.capacity.batch);
-  const double steps = scenario.workload.output_tokens - 1.0;
-  Served served{
-      .prefill = PrefillPhase(side.model, side.scenario.workload, side.scenario.deployment, side.capacity.batch),
-      .decode = decode.Sum(steps),
-      .decode_steps = steps,
-      .running = replica.capacity.batch,
-      .held = replica.capacity.batch,
-      .read = replica.capacity.batch,
-      .prefilled = side.capacity.batch,
-      .prefill_work = PrefillWork(side),
-      .step = [decode](double j) { return decode.Step(j); }};
-  const Transfer transfer = TransferOf(replica, served.prefill_work);
-  served.prefill.communication += transfer.exposed;
-  DisaggregationEstimate estimate{
-      .transfer = transfer.bytes,
-      .exposed = transfer.exposed,
-      .prefill_memory = MemoryOf(side.scenario, side.model, side.capacity, side.capacity.batch),
-      .prefill_devices = scenario.disaggregation->prefill_replicas * side.scenario.deployment.devices()};
-  FillRates(replica, transfer, served, estimate);
-  served.disaggregation = estimate;
+  const absl::StatusOr<Decoding> full = FullDecode(replica);
+  if (!full.ok()) return full.status();
+  const Seconds work = PrefillWork(*replica.prefill_side);
+  const Transfer transfer = TransferOf(replica, work);
+  DisaggregationEstimate sides = SidesOf(replica, transfer, work, *full);
+  double stable = 0;
+  sides.limit = LimitOf(sides, stable);
+  const std::optional<double> asked = scenario.workload.request_rate_per_second;
+  if (asked && !(*asked < stable)) return Unstable(scenario, sides, stable);
+  const Replicas replicas = ReplicasOf(scenario);
+  Served served = ServedAt(replica, asked ? BalancedDecode(replica, full->running, *asked / replicas.decode) : *full,
+                           work, transfer);
+  served.requests_per_second = asked.value_or(stable);
+  if (asked) {
+    served.prefill.queueing +=
+        MeanWait(*asked / replicas.prefill, work) + MeanWait(*asked / replicas.Links(), transfer.whole);
+  }
+  served.disaggregation = sides;
   return served;
 }
 

@@ -8,6 +8,7 @@
 #include "estimator/errors.h"
 #include "estimator/mixed_prefill.h"
 #include "estimator/phases.h"
+#include "estimator/queue.h"
 
 namespace foretoken {
 namespace {
@@ -89,7 +90,7 @@ Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill.Total();
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
-  served.prefill.queueing += point.Prefill() * (prefilling / (2 * (1 - prefilling)));
+  served.prefill.queueing += MeanWait(rate, point.Prefill());
   served.prefill.queueing += point.Residual() + point.riding();
   const double stalls = prefilling / (1 - prefilling);  // prefills between the steps, for each second of them
   served.decode.queueing += point.Decode().Total() * stalls;

@@ -24,16 +24,18 @@ absl::Status CheckSupported(const Model& model) {
                  absl::StrCat("model ", model.id, " is listed but not supported: ", model.unsupported_reason));
 }
 
-void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
-  const Workload& w = scenario.workload;
+void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& warnings) {
   const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
-  const auto longest = scenario.model->max_position_embeddings;
-  if (longest && context > *longest) {
-    warnings.push_back(
-        {WarningCode::kContextTooLong,
-         absl::StrCat("context of ", context, " tokens; ", scenario.model->id, " was made for ", *longest),
-         "workload.prompt_tokens"});
-  }
+  const auto longest = model.max_position_embeddings;
+  if (!longest || context <= *longest) return;
+  warnings.push_back({WarningCode::kContextTooLong,
+                      absl::StrCat("context of ", context, " tokens; ", model.id, " was made for ", *longest),
+                      "workload.prompt_tokens"});
+}
+
+void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
+  WarnOfContext(*scenario.model, scenario.workload, warnings);
+  if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
   if (shard.heads_padded) {
     warnings.push_back({WarningCode::kHeadsPadded,
                         absl::StrCat(scenario.model->num_attention_heads, " heads do not divide by tensor_parallel ",

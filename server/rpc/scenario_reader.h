@@ -56,6 +56,9 @@ class ScenarioReader {
   // Errors: kInvalidField with every violation; kUnknownId naming the closest ids.
   absl::StatusOr<const Scenario*> scenario();
 
+  // What was read of the SLO, whatever is wrong elsewhere.
+  const std::optional<Slo>& slo() const { return scenario_.slo; }
+
   // Puts the prefix of the part that each path belongs to before it, for a refusal of ComputeEstimate.
   absl::Status WithPrefix(const absl::Status& refusal) const;
 

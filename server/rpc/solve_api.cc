@@ -151,6 +151,16 @@ absl::Status CheckCandidates(const v1::SolveRequest& request) {
   return InvalidFields(violations);
 }
 
+// Whether what all candidates share is at fault.
+bool BaseIsAtFault(const ScenarioReader& reader) {
+  for (int i = 0; i < kNumParts; ++i) {
+    const Part part = static_cast<Part>(i);
+    if (part == Part::kHardware || part == Part::kDeployment) continue;
+    if (!reader.violations(part).empty() || !reader.id_error(part).ok()) return true;
+  }
+  return false;
+}
+
 absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment, Abandoned abandoned,
                            v1::SolveResponse& response) {
   if (absl::Status checked = CheckCandidates(request); !checked.ok()) return checked;
@@ -160,7 +170,8 @@ absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment
   for (int i = 0; i < request.candidates_size(); ++i) {
     ReadCandidate(request, i, reader);
     const absl::StatusOr<const Scenario*> scenario = reader.scenario();
-    if (i == 0) cheapest.emplace(scenario.ok() ? (*scenario)->slo : std::nullopt);
+    if (!scenario.ok() && BaseIsAtFault(reader)) return scenario.status();
+    if (!cheapest) cheapest.emplace(reader.slo());
     const absl::StatusOr<Estimate> estimate =
         scenario.ok() ? EvaluateUnless(abandoned, **scenario) : absl::StatusOr<Estimate>(scenario.status());
     if (absl::IsCancelled(estimate.status())) return estimate.status();

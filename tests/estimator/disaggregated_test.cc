@@ -134,6 +134,12 @@ TEST(DisaggregatedTest, RefusesWhatItDoesNotCover) {
   };
   const Case cases[] = {
       {"workload.request_rate_per_second", [](Scenario& s) { s.workload.request_rate_per_second = 1; }},
+      {"disaggregated_prefill.batch_size",
+       [](Scenario& s) {
+         s.workload.batching = BatchingPolicy::kContinuous;
+         s.workload.request_rate_per_second = 1;
+         s.disaggregation->batch_size = 2;
+       }},
       {"workload.kv_cache_mode", [](Scenario& s) { s.workload.kv_cache_mode = KvCacheMode::kNone; }},
       {"workload.prompt_tokens", [](Scenario& s) { s.workload.prompt_tokens = 0; }},
       {"live_load", [](Scenario& s) { s.live_load = LiveLoad{.running_sequences = 3}; }},
@@ -149,6 +155,56 @@ TEST(DisaggregatedTest, RefusesWhatItDoesNotCover) {
     ASSERT_EQ(detail.violations.size(), 1u) << c.field;
     EXPECT_EQ(detail.violations[0].field, c.field);
   }
+}
+
+Scenario AtRate(Scenario scenario, double rate) {
+  scenario.workload.batching = BatchingPolicy::kContinuous;
+  scenario.workload.request_rate_per_second = rate;
+  return scenario;
+}
+
+// With next to no arrivals a request is alone on both sides.
+TEST(DisaggregatedTest, AtAVanishingRateNobodyWaits) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario alone = Disaggregated(model, hardware);
+  alone.workload.batch_size = 1;
+  const Estimate want = MustEstimate(alone);
+  const Estimate at = MustEstimate(AtRate(Disaggregated(model, hardware), 1e-6));
+  EXPECT_NEAR(at.ttft.time / want.ttft.time, 1, 1e-5);
+  EXPECT_NEAR(at.tpot.time / want.tpot.time, 1, 1e-5);
+  EXPECT_DOUBLE_EQ(at.throughput.requests_per_second, 1e-6);
+}
+
+// Two replicas each busy for lambda/2 of prefill, two links for lambda/2 of transfer: M/D/1 each. The decode side holds
+// what Little's law says: three replicas of B = lambda/3 x decode at B + 1.
+TEST(DisaggregatedTest, QueuesAndBalanceAtARate) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  const double rate = 12;
+  const Estimate at = MustEstimate(AtRate(Disaggregated(model, hardware), rate));
+  const double prefill = 2 / at.disaggregation->prefill_requests_per_second;
+  const double wait = [](double rho, double t) { return rho * t / (2 * (1 - rho)); }(rate / 2 * prefill, prefill) +
+                      [](double rho, double t) { return rho * t / (2 * (1 - rho)); }(rate / 2 * 0.0534288, 0.0534288);
+  EXPECT_NEAR(at.prefill.parts->queueing.value(), wait, 1e-12);
+  EXPECT_NEAR(at.ttft.time.value(), prefill + 0.0534288 + wait, 1e-9);
+  const double decoding = rate / 3 * at.decode.time.value();
+  Scenario below = Disaggregated(model, hardware);
+  below.workload.batch_size = static_cast<int>(decoding + 1);
+  EXPECT_GE(at.tpot.time, MustEstimate(below).tpot.time);
+  below.workload.batch_size += 1;
+  EXPECT_LE(at.tpot.time, MustEstimate(below).tpot.time);
+}
+
+TEST(DisaggregatedTest, ARateThatASideCannotServeIsRefused) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  const Scenario scenario = Disaggregated(model, hardware);
+  const double prefill = MustEstimate(scenario).disaggregation->prefill_requests_per_second;
+  EXPECT_TRUE(ComputeEstimate(AtRate(scenario, prefill * 0.999)).ok());
+  const absl::Status status = ComputeEstimate(AtRate(scenario, prefill * 1.001)).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kUnstableLoad);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the prefill side serves below"));
 }
 
 // The floor sends nothing, and needs no link for it.

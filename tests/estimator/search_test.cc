@@ -1,11 +1,10 @@
-#include "estimator/solve.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "estimator/cheapest.h"
 #include "estimator/errors.h"
 #include "estimator/estimator.h"
+#include "estimator/solve.h"
 #include "tests/estimator/fixtures.h"
 
 namespace foretoken {

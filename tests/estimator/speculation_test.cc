@@ -191,6 +191,22 @@ TEST(SpeculationTest, OperatorRowsSumToTheTimePerToken) {
   EXPECT_EQ(estimate.decode_operators.back().name, "draft_host");
 }
 
+TEST(SpeculationTest, NothingIsFasterThanLight) {
+  const Hardware hardware = A100();
+  const Model draft = TinyDraft();
+  for (const Model& model : {Llama2_7b(), Mixtral8x7b(), Gemma2_9b(), DeepseekV2Lite()}) {
+    for (const int tokens : {1, 4, 16}) {
+      Scenario scenario = Speculative(model, draft, hardware, tokens, 0.8);
+      scenario.deployment.tensor_parallel = 2;
+      const Estimate real = MustEstimate(scenario);
+      scenario.method = Method::kSpeedOfLight;
+      const Estimate floor = MustEstimate(scenario);
+      EXPECT_LT(floor.tpot.time, real.tpot.time) << model.id << " " << tokens;
+      EXPECT_LT(floor.ttft.time, real.ttft.time) << model.id << " " << tokens;
+    }
+  }
+}
+
 TEST(SpeculationTest, RefusesWhatItDoesNotCover) {
   const Model model = Llama2_7b();
   Model draft = TinyDraft();

@@ -121,6 +121,30 @@ TEST_F(SidesTest, SweepsVaryTheSides) {
   EXPECT_TRUE(std::isnan(chunk.columns(3).values(0)));  // no price
 }
 
+// The figures of the prefill side's hardware can be varied by themselves, also where it is the scenario's.
+TEST_F(SidesTest, SweepsVaryTheFiguresOfASide) {
+  v1::SweepRequest request;
+  *request.mutable_base() = Disaggregated();
+  request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();
+  v1::SweepAxis& axis = *request.add_axes();
+  axis.set_field("disaggregated_prefill.hardware_spec.peak.bf16_flops_per_second");
+  axis.mutable_numbers()->add_values(500e12);
+  axis.mutable_numbers()->add_values(1000e12);
+  request.add_metrics(v1::METRIC_TTFT_SECONDS);
+  request.add_metrics(v1::METRIC_TPOT_SECONDS);
+  grpc::ClientContext context;
+  const auto reader = estimator_->Sweep(&context, request);
+  v1::SweepResponse response;
+  v1::SweepChunk chunk;
+  while (reader->Read(&response)) {
+    if (response.has_chunk()) chunk = response.chunk();
+  }
+  ASSERT_TRUE(reader->Finish().ok());
+  EXPECT_THAT(chunk.statuses(), ElementsAre(0, 0));
+  EXPECT_GT(chunk.columns(0).values(0), chunk.columns(0).values(1));
+  EXPECT_EQ(chunk.columns(1).values(0), chunk.columns(1).values(1));
+}
+
 TEST_F(SidesTest, EnergyAndCost) {
   v1::Scenario scenario = Scenario(4, 1000, 100);
   EXPECT_FALSE(MustEstimate(scenario).has_cost());

@@ -12,6 +12,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class SolveTest : public ServiceTest {
+ public:
+  static void AddCandidate(const char* id, double price, v1::SolveRequest& request) {
+    v1::HardwareCandidate& candidate = *request.add_candidates();
+    candidate.set_hardware_id(id);
+    candidate.set_price_per_device_hour(price);
+  }
+
  protected:
   static v1::SolveRequest Question(v1::SolveFor what) {
     v1::SolveRequest request;
@@ -30,12 +37,6 @@ class SolveTest : public ServiceTest {
     const grpc::Status status = Solve(request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
-  }
-
-  static void AddCandidate(const char* id, double price, v1::SolveRequest& request) {
-    v1::HardwareCandidate& candidate = *request.add_candidates();
-    candidate.set_hardware_id(id);
-    candidate.set_price_per_device_hour(price);
   }
 };
 
@@ -136,6 +137,13 @@ TEST_F(SolveTest, BadQuestionsNameTheField) {
        grpc::INVALID_ARGUMENT, "candidates[0].price_per_device_hour"},
       {"bad base", [](auto& r) { r.mutable_base()->mutable_workload()->set_output_tokens(0); }, grpc::INVALID_ARGUMENT,
        "base.workload.output_tokens"},
+      {"bad base of hardware",
+       [](auto& r) {
+         r.set_solve_for(v1::SOLVE_FOR_HARDWARE);
+         AddCandidate("nvidia-l4-24gb", 1, r);
+         r.mutable_base()->mutable_workload()->clear_output_tokens();
+       },
+       grpc::INVALID_ARGUMENT, "base.workload.output_tokens"},
       {"unknown model", [](auto& r) { r.mutable_base()->set_model_id("nope"); }, grpc::NOT_FOUND, "base.model_id"},
       {"a rate of a static batch", [](auto& r) { r.set_solve_for(v1::SOLVE_FOR_REQUEST_RATE); }, grpc::UNIMPLEMENTED,
        "base.workload.request_rate_per_second"},
