@@ -30,31 +30,31 @@ absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& wa
   return Waves{.count = count, .sequences = std::ceil(capacity.batch / count)};
 }
 
-// The prompt is prefilled by the draft too, after the model.
-TimeParts Prefill(const Replica& replica, const Workload& workload, double sequences) {
+}  // namespace
+
+TimeParts PromptPhase(const Replica& replica, const Workload& workload, double sequences) {
   const Deployment& deployment = replica.scenario.deployment;
   TimeParts parts = PrefillPhase(replica.model, workload, deployment, sequences);
   if (replica.speculator == nullptr) return parts;
   return parts + PrefillTime(replica.speculator->draft, PromptShape(workload, deployment, sequences));
 }
 
-// The mean round of a decode whose steps see first to last tokens.
-SpeculationEstimate MeanRound(const Replica& replica, double sequences, double first, double last) {
+SpeculationEstimate MeanRound(const Replica& replica, double sequences, double decode_steps) {
   const Speculator& speculator = *replica.speculator;
+  const double prompt = std::max(1, replica.scenario.workload.prompt_tokens);
+  const double steps = std::max(1.0, decode_steps);
   const double microbatch = std::ceil(sequences / replica.model.shard.stages);
   const SpeculativeCurve curve(replica.model, speculator, microbatch);
-  const double rounds = (last - first + 1) / speculator.accepted;
+  const double rounds = Rounds(&speculator, steps);
   return {.accepted_tokens = speculator.accepted,
-          .verify = curve.Verify(first, last).Total() / rounds,
-          .draft = curve.Draft(first, last).Total() / rounds};
+          .verify = curve.Verify(prompt + 1, prompt + steps).Total() / rounds,
+          .draft = curve.Draft(prompt + 1, prompt + steps).Total() / rounds};
 }
-
-}  // namespace
 
 BatchTimes TimeBatch(const Replica& replica, double sequences) {
   const Workload w = WithBatchLength(replica.scenario.workload, sequences);
   const double steps = w.output_tokens - 1;
-  return {.prefill = Prefill(replica, w, sequences),
+  return {.prefill = PromptPhase(replica, w, sequences),
           .decode = DecodePhase(replica.model, w, sequences, replica.speculator).Sum(steps),
           .decode_steps = steps};
 }
@@ -71,10 +71,7 @@ Served ServedAlone(const Replica& replica, double sequences) {
                 .prefilled = sequences,
                 .prefill_work = batch.prefill.Total(),
                 .step = [decode](double j) { return decode.Step(j); }};
-  if (replica.speculator != nullptr) {
-    const double prompt = std::max(1, replica.scenario.workload.prompt_tokens);
-    served.round = MeanRound(replica, sequences, prompt + 1, prompt + std::max(1.0, batch.decode_steps));
-  }
+  if (replica.speculator != nullptr) served.round = MeanRound(replica, sequences, batch.decode_steps);
   return served;
 }
 

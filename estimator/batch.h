@@ -18,6 +18,12 @@ struct BatchTimes {
   Seconds Total() const { return prefill.Total() + decode.Total(); }
 };
 
+// The prefill of `sequences`, by the model and then by the draft where there is one.
+TimeParts PromptPhase(const Replica& replica, const Workload& workload, double sequences);
+
+// The mean round of a decode of `sequences` on a replica. REQUIRES: replica.speculator.
+SpeculationEstimate MeanRound(const Replica& replica, double sequences, double decode_steps);
+
 BatchTimes TimeBatch(const Replica& replica, double sequences);
 
 // The same as a request of it meets it, with nothing before it. The caller fills in the rate.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/batch.h"
 #include "estimator/mixed_prefill.h"
 #include "estimator/phases.h"
 
@@ -23,7 +24,8 @@ PrefillShape OnePrompt(const Replica& replica) {
 
 // A step takes one chunk, so that while a request decodes at most this many others join it.
 double MostCompany(const Replica& replica) {
-  return (replica.scenario.workload.output_tokens - 1) / PrefillChunks(OnePrompt(replica));
+  const double steps = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
+  return steps / PrefillChunks(OnePrompt(replica));
 }
 
 // A loop of many requests and few output tokens makes more steps for prompts than a request has decode steps.
@@ -34,7 +36,7 @@ OtherPrefills Others(const Replica& replica, double others, double decode_steps)
   const double stages = replica.model.shard.stages;
   const Riders riders{.sequences = std::min(others, MostCompany(replica)) / stages,
                       .context = w.prompt_tokens + w.output_tokens / 2.0};
-  const MixedPrefill mixed = MixPrefill(replica.model, prompt, riders);
+  const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompt, riders);
   const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
   return {.in_steps = others * mixed.added / stages,
           .beyond = std::max(0.0, others * chunks - decode_steps) * decode_step / stages,
@@ -48,11 +50,12 @@ void AddWaits(const Replica& replica, double running, Served& served) {
   const Efficiencies& e = replica.model.efficiencies;
   const double steps = served.decode_steps;
   if (running <= 1 || e.speed_of_light) return;
-  const OtherPrefills others = Others(replica, running - 1, steps);
+  const double rounds = Rounds(replica.speculator, steps);
+  const OtherPrefills others = Others(replica, running - 1, rounds);
   const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * others.in_steps;
   served.prefill.queueing += others.in_steps - while_decoding + others.beyond + others.riding;
   if (steps < 1) return;  // nobody decodes
-  served.prefill.queueing += served.decode.Total() / steps / (2 * replica.model.shard.stages);
+  served.prefill.queueing += served.decode.Total() / rounds / (2 * replica.model.shard.stages);
   served.decode.queueing += while_decoding;
 }
 
@@ -83,13 +86,14 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   WarnOfQueue(capacity.batch, most, warnings);
   const double running = std::min(capacity.batch, most);
   WarnOfPreemption(running, capacity.largest_batch, warnings);
-  Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
+  Served served{.prefill = PromptPhase(replica, w, 1),
                 .decode_steps = w.output_tokens - 1.0,
                 .running = std::min(running, 1 + std::floor(MostCompany(replica))),
                 .held = HeldHalfway(w, running)};
   served.read = served.running;
   served.prefill_work = served.prefill.Total();
-  const DecodePhase decode(replica.model, w, served.running);
+  const DecodePhase decode(replica.model, w, served.running, replica.speculator);
+  if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);
   AddWaits(replica, running, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);

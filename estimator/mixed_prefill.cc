@@ -10,7 +10,8 @@ namespace {
 StepShape WithRiders(StepShape step, const Riders& riders) {
   step.decode_sequences = riders.sequences;
   step.decode_context = riders.context;
-  step.logits_rows += riders.sequences;
+  step.decode_tokens = riders.tokens;
+  step.logits_rows += riders.sequences * riders.tokens;
   return step;
 }
 
@@ -29,6 +30,19 @@ MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const
   return {.steps = mixed,
           .added = std::max(Seconds(0), mixed - chunks * decode),
           .riding = std::max(Seconds(0), mixed - alone)};
+}
+
+MixedPrefill MixRounds(const StepModel& model, const Speculator* speculator, const PrefillShape& shape,
+                       const Riders& riders) {
+  if (speculator == nullptr) return MixPrefill(model, shape, riders);
+  Riders verified = riders;
+  verified.tokens = speculator->draft_tokens + 1;
+  const MixedPrefill verify = MixPrefill(model, shape, verified);
+  const MixedPrefill draft = MixPrefill(speculator->draft, shape, riders);
+  const Seconds other_draft_steps = (speculator->draft_tokens - 1) * (draft.steps - draft.added);
+  return {.steps = verify.steps + draft.steps + other_draft_steps,
+          .added = verify.added + draft.added,
+          .riding = verify.riding + draft.riding};
 }
 
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 #define FORETOKEN_ESTIMATOR_MIXED_PREFILL_H_
 
 #include "estimator/prefill.h"
+#include "estimator/speculation.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -12,6 +13,7 @@ namespace foretoken {
 struct Riders {
   double sequences = 0;
   double context = 0;  // mean tokens that each sees
+  double tokens = 1;   // that each is fed
 };
 
 struct MixedPrefill {
@@ -23,6 +25,11 @@ struct MixedPrefill {
 // Over all chunks of the shape: step(chunk + riders), less step(riders), less step(chunk).
 // Without riders the prompt adds its own time. Nothing to prefill: nothing. [ours]
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const Riders& riders);
+
+// The same where the riders' steps are rounds of a speculator, which prefills the prompt too: `steps` are the rounds
+// that hold its chunks. Null: MixPrefill.
+MixedPrefill MixRounds(const StepModel& model, const Speculator* speculator, const PrefillShape& shape,
+                       const Riders& riders);
 
 }  // namespace foretoken
 

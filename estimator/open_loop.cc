@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "estimator/decode.h"
+#include "estimator/batch.h"
 #include "estimator/errors.h"
 #include "estimator/mixed_prefill.h"
 #include "estimator/phases.h"
@@ -21,10 +21,11 @@ class OperatingPoint {
         stages_(replica.model.shard.stages),
         decoding_(decoding),
         running_(std::min(most, decoding + 1)),
-        mixed_(MixPrefill(
-            replica.model, PromptShape(workload_, replica.scenario.deployment, 1),
+        mixed_(MixRounds(
+            replica.model, replica.speculator, PromptShape(workload_, replica.scenario.deployment, 1),
             {.sequences = decoding / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
-        curve_(replica.model, std::max(1.0, running_ / stages_)),
+        curve_(replica.model, replica.speculator, std::max(1.0, running_ / stages_)),
+        rounds_(Rounds(replica.speculator, Steps())),
         decode_(curve_.Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
 
   double Steps() const { return workload_.output_tokens - 1.0; }
@@ -38,7 +39,7 @@ class OperatingPoint {
   // Half of the step that runs as a request arrives, where one does: 1 - exp(-B) of the time.
   Seconds Residual() const {
     if (Steps() < 1) return Seconds(0);
-    return (1 - std::exp(-decoding_)) * Decode().Total() / Steps() / (2 * stages_);
+    return (1 - std::exp(-decoding_)) * Decode().Total() / rounds_ / (2 * stages_);
   }
   // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
   double Rate() const {
@@ -52,7 +53,8 @@ class OperatingPoint {
   double decoding_;
   double running_;
   MixedPrefill mixed_;
-  DecodeCurve curve_;
+  TokenCurve curve_;
+  double rounds_;
   TimeParts decode_;
 };
 
@@ -81,7 +83,7 @@ absl::Status Unstable(const Replica& replica, double most, double stable) {
 Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate) {
   const Workload& w = replica.scenario.workload;
   const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
-  Served served{.prefill = PrefillPhase(replica.model, w, replica.scenario.deployment, 1),
+  Served served{.prefill = PromptPhase(replica, w, 1),
                 .decode = point.Decode(),
                 .decode_steps = point.Steps(),
                 .running = point.running(),
@@ -89,6 +91,7 @@ Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate
                 .read = point.running(),
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill.Total();
+  if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
   served.prefill.queueing += MeanWait(rate, point.Prefill());
   served.prefill.queueing += point.Residual() + point.riding();

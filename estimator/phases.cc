@@ -65,21 +65,15 @@ DecodePhase::DecodePhase(const StepModel& model, const Workload& workload, doubl
       prompt_(workload.prompt_tokens == 0 ? 1 : workload.prompt_tokens),
       sequences_(Microbatch(model, sequences)),
       recomputes_(workload.kv_cache_mode == KvCacheMode::kNone),
-      curve_(model, sequences_) {
-  if (speculator != nullptr) rounds_.emplace(model, *speculator, sequences_);
-}
+      curve_(model, speculator, sequences_) {}
 
 TimeParts DecodePhase::RecomputeStep(double j) const {
   return StepTime(model_, {.prefill_sequences = sequences_, .prefill_tokens = prompt_ + j, .logits_rows = sequences_});
 }
 
-TimeParts DecodePhase::Step(double j) const {
-  if (rounds_) return rounds_->Sum(prompt_ + j, prompt_ + j);
-  return recomputes_ ? RecomputeStep(j) : curve_.Step(prompt_ + j);
-}
+TimeParts DecodePhase::Step(double j) const { return recomputes_ ? RecomputeStep(j) : curve_.Step(prompt_ + j); }
 
 TimeParts DecodePhase::Sum(double steps) const {
-  if (rounds_) return rounds_->Sum(prompt_ + 1, prompt_ + steps);
   if (!recomputes_) return curve_.Sum(prompt_ + 1, prompt_ + steps);
   return PanelSum([this](double j) { return RecomputeStep(j); }, 1, steps);
 }

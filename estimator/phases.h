@@ -39,8 +39,7 @@ class DecodePhase {
   const double prompt_;
   const double sequences_;  // of one microbatch
   const bool recomputes_;   // no KV cache: every step computes all tokens again
-  const DecodeCurve curve_;
-  std::optional<SpeculativeCurve> rounds_;
+  const TokenCurve curve_;
 };
 
 }  // namespace foretoken

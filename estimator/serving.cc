@@ -47,11 +47,10 @@ absl::Status CheckCovered(const Scenario& scenario) {
                       "continuous batching without a KV cache or with a pipelined prompt cache; allowed: cached, "
                       "prompt cache");
   }
-  const bool batches = w.batching != BatchingPolicy::kContinuous && !IsLoaded(scenario);
-  if (scenario.speculation && !(batches && keeps)) {
+  if (scenario.speculation && (!keeps || IsLoaded(scenario))) {
     return NotCovered("speculative_decoding",
-                      "speculative decoding under continuous batching or a live load, without a KV cache or with a "
-                      "pipelined prompt cache; allowed: static and dynamic batches with a KV cache");
+                      "speculative decoding under a live load, without a KV cache or with a pipelined prompt cache; "
+                      "allowed: batches and steady states with a KV cache");
   }
   return absl::OkStatus();
 }

@@ -58,4 +58,17 @@ TimeParts SpeculativeCurve::Draft(double first, double last) const {
 
 TimeParts SpeculativeCurve::Sum(double first, double last) const { return Verify(first, last) + Draft(first, last); }
 
+TokenCurve::TokenCurve(const StepModel& model, const Speculator* speculator, double sequences)
+    : curve_(DecodeCurve(model, sequences)) {
+  if (speculator != nullptr) curve_ = SpeculativeCurve(model, *speculator, sequences);
+}
+
+TimeParts TokenCurve::Sum(double first, double last) const {
+  return std::visit([&](const auto& curve) { return curve.Sum(first, last); }, curve_);
+}
+
+double Rounds(const Speculator* speculator, double tokens) {
+  return speculator != nullptr ? tokens / speculator->accepted : tokens;
+}
+
 }  // namespace foretoken

@@ -4,11 +4,15 @@
 //   accepted = (1 - x^(g+1)) / (1 - x)        tokens of a round, its own next one included; g + 1 for x = 1
 //   TPOT     = (verify(g + 1 tokens) + g draft steps) / accepted
 //
+// Under continuous batching the engine's steps are rounds, and a prompt is mixed into a verification and a draft step.
+//
 // x is the chance that a drafted token is accepted if those before it were. Leaves out: the tokens of a last round past
 // the wanted length, rounds of a batch that differ (each sequence advances by the mean), tree drafts.
 // Source: Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", equation 1.
 #ifndef FORETOKEN_ESTIMATOR_SPECULATION_H_
 #define FORETOKEN_ESTIMATOR_SPECULATION_H_
+
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "estimator/decode.h"
@@ -48,11 +52,27 @@ class SpeculativeCurve {
   TimeParts Draft(double first, double last) const;
 
  private:
-  const double draft_tokens_;
-  const double accepted_;
-  const DecodeCurve verify_;
-  const DecodeCurve draft_;
+  double draft_tokens_;
+  double accepted_;
+  DecodeCurve verify_;
+  DecodeCurve draft_;
 };
+
+// The decode of `sequences` on one replica per output token: in rounds with a speculator, else step by step.
+class TokenCurve {
+ public:
+  TokenCurve(const StepModel& model, const Speculator* speculator, double sequences);
+
+  // The output token whose plain decode step would see `context` tokens.
+  TimeParts Step(double context) const { return Sum(context, context); }
+  TimeParts Sum(double first, double last) const;
+
+ private:
+  std::variant<DecodeCurve, SpeculativeCurve> curve_;
+};
+
+// Rounds that give `tokens`; one each without a speculator.
+double Rounds(const Speculator* speculator, double tokens);
 
 }  // namespace foretoken
 

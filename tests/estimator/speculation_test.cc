@@ -207,18 +207,73 @@ TEST(SpeculationTest, NothingIsFasterThanLight) {
   }
 }
 
+// Llama-2-7B drafts for itself, all of 4 tokens accepted: 10 decoded tokens are 2 rounds. Two in the loop, half of the
+// other's prefill met while decoding: it is 12.981108736 ms (ClosedLoopTest.ByHand) for each of both models, so that
+// TPOT is that of two sequences and 1/2 x 2 x 12.981108736 / 11 = 1.180100794 ms.
+TEST(SpeculationTest, AClosedLoopByHand) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = ArithmeticOnly();
+  Scenario scenario = Speculative(model, model, hardware, 4, 1);
+  scenario.workload.batch_size = 2;
+  scenario.workload.output_tokens = 11;
+  const auto by = [&] { return *EstimateOperatorModel(scenario, {.prefill_share = 0.5}, Provenance::kDatasheet, {}); };
+  const Estimate batch = by();
+  scenario.workload.batching = BatchingPolicy::kContinuous;
+  const Estimate loop = by();
+  EXPECT_NEAR((loop.tpot.time - batch.tpot.time).value(), 1.180100794e-3, 1e-12);
+  EXPECT_EQ(loop.speculation->verify, batch.speculation->verify);
+}
+
+// Alone in the loop, or at a vanishing rate, a request meets what a batch of one does.
+TEST(SpeculationTest, OneRequestOfASteadyStateIsABatchOfOne) {
+  const Model model = Llama2_7b();
+  const Model draft = TinyDraft();
+  const Hardware hardware = A100();
+  Scenario scenario = Speculative(model, draft, hardware, 4, 0.8);
+  scenario.workload.batch_size = 1;
+  scenario.workload.output_tokens = 100;
+  const Estimate batch = MustEstimate(scenario);
+  scenario.workload.batching = BatchingPolicy::kContinuous;
+  const Estimate loop = MustEstimate(scenario);
+  EXPECT_DOUBLE_EQ(loop.ttft.time.value(), batch.ttft.time.value());
+  EXPECT_DOUBLE_EQ(loop.tpot.time.value(), batch.tpot.time.value());
+  scenario.workload.request_rate_per_second = 1e-6;
+  const Estimate open = MustEstimate(scenario);
+  EXPECT_NEAR(open.ttft.time / batch.ttft.time, 1, 1e-4);
+  EXPECT_NEAR(open.tpot.time / batch.tpot.time, 1, 1e-4);
+}
+
+// A draft that is mostly right lets more requests through, one that is always wrong fewer.
+TEST(SpeculationTest, MovesTheHighestStableRate) {
+  const Model model = Llama2_7b();
+  const Model draft = TinyDraft();
+  const Hardware hardware = A100();
+  const auto serves = [&](std::optional<double> acceptance, double rate) {
+    Scenario scenario = Speculative(model, draft, hardware, 2, acceptance.value_or(0));
+    if (!acceptance) scenario.speculation.reset();
+    scenario.workload.output_tokens = 400;
+    scenario.workload.batching = BatchingPolicy::kContinuous;
+    scenario.workload.request_rate_per_second = rate;
+    return ComputeEstimate(scenario).ok();
+  };
+  double rate = 0.1;
+  while (serves(std::nullopt, rate)) rate *= 1.05;
+  EXPECT_TRUE(serves(1, rate));
+  EXPECT_FALSE(serves(0, rate / 1.2));
+}
+
 TEST(SpeculationTest, RefusesWhatItDoesNotCover) {
   const Model model = Llama2_7b();
   Model draft = TinyDraft();
   const Hardware hardware = A100();
   Scenario scenario = Speculative(model, draft, hardware, 4, 0.8);
-  scenario.workload.batching = BatchingPolicy::kContinuous;
-  const absl::Status continuous = ComputeEstimate(scenario).status();
-  EXPECT_EQ(DetailOf(continuous).reason, Reason::kNotModelled);
-  EXPECT_EQ(DetailOf(continuous).violations[0].field, "speculative_decoding");
-  EXPECT_THAT(std::string(continuous.message()), HasSubstr("allowed: static and dynamic batches"));
+  scenario.live_load = LiveLoad{.running_sequences = 3};
+  const absl::Status loaded = ComputeEstimate(scenario).status();
+  EXPECT_EQ(DetailOf(loaded).reason, Reason::kNotModelled);
+  EXPECT_EQ(DetailOf(loaded).violations[0].field, "speculative_decoding");
+  EXPECT_THAT(std::string(loaded.message()), HasSubstr("allowed: batches and steady states"));
   draft.unsupported_reason = "hybrid layers";
-  scenario.workload.batching = BatchingPolicy::kStatic;
+  scenario.live_load.reset();
   EXPECT_EQ(DetailOf(ComputeEstimate(scenario).status()).reason, Reason::kUnsupportedModel);
   scenario.method = Method::kKpi;
   EXPECT_EQ(DetailOf(ComputeEstimate(scenario).status()).violations[0].field, "speculative_decoding");

@@ -187,10 +187,10 @@ TEST_F(SidesTest, BadSidesNameCodeReasonAndField) {
        "scenario.speculative_decoding.acceptance_rate"},
       {"draft on more devices", [=](auto& s) { speculative(s).mutable_draft_deployment()->set_tensor_parallel(2); },
        grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.speculative_decoding.draft_deployment.tensor_parallel"},
-      {"continuous",
+      {"live load",
        [=](auto& s) {
          speculative(s);
-         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+         s.mutable_live_load()->set_running_sequences(3);
        },
        grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.speculative_decoding"},
       {"unknown prefill hardware", [=](auto& s) { prefill(s).set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
