@@ -29,6 +29,24 @@ std::string DeploymentText(const v1::Deployment& deployment) {
   return parts.empty() ? "" : absl::StrCat(", ", absl::StrJoin(parts, ", "));
 }
 
+// A draft and a prefill side.
+std::string SidesTitle(const v1::Scenario& scenario) {
+  std::string text;
+  if (scenario.has_speculative_decoding()) {
+    const v1::SpeculativeDecoding& s = scenario.speculative_decoding();
+    absl::StrAppend(&text, ", ", s.draft_tokens(), " tokens drafted by ",
+                    s.has_draft_model_id() ? s.draft_model_id() : "an inline model");
+  }
+  if (scenario.has_disaggregated_prefill()) {
+    const v1::DisaggregatedPrefill& d = scenario.disaggregated_prefill();
+    absl::StrAppend(&text, ", prefilled on ", d.has_prefill_replicas() ? d.prefill_replicas() : 1, " x ",
+                    d.has_hardware_id()     ? d.hardware_id()
+                    : d.has_hardware_spec() ? "inline hardware"
+                                            : "the same");
+  }
+  return text;
+}
+
 std::string OutputText(const v1::Workload& workload) {
   if (!workload.has_output_length_distribution()) {
     return absl::StrCat(FormatCount(workload.output_tokens()), " output tokens");
@@ -74,8 +92,9 @@ std::string HardwareName(const v1::Scenario& scenario) {
 std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal) {
   const std::string hardware = HardwareName(scenario);
   return absl::StrCat(terminal.Paint(ModelName(scenario), Look::kBold), hardware.empty() ? "" : " on ",
-                      terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()), "\n",
-                      WorkloadText(scenario.workload()), scenario.has_live_load() ? ", under live load\n" : "\n");
+                      terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()),
+                      SidesTitle(scenario), "\n", WorkloadText(scenario.workload()),
+                      scenario.has_live_load() ? ", under live load\n" : "\n");
 }
 
 std::string ProvenanceText(const v1::Estimate& estimate) {

@@ -1,8 +1,10 @@
 // foretoken solve WHAT MODEL HARDWARE: the inverse questions.
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/commands.h"
 #include "client/cli/csv.h"
 #include "client/cli/enum_text.h"
@@ -20,19 +22,28 @@ struct Options {
   ScenarioFlags scenario;
   v1::SolveFor what = v1::SOLVE_FOR_UNSPECIFIED;
   std::optional<double> min, max;
-  std::vector<std::string> candidates;  // ID or ID=PRICE
+  std::vector<std::string> candidates;  // as AddCandidate reads them
 };
 
+// "ID", "ID=PRICE" or "ID:TP=PRICE"; the rest of the deployment is the base's.
 absl::Status AddCandidate(const std::string& text, v1::SolveRequest& request) {
+  const std::pair<std::string, std::string> placed_and_price = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const std::pair<std::string, std::string> id_and_tp = absl::StrSplit(placed_and_price.first, absl::MaxSplits(':', 1));
   v1::HardwareCandidate& candidate = *request.add_candidates();
-  const size_t equals = text.find('=');
-  candidate.set_hardware_id(text.substr(0, equals));
-  if (equals == std::string::npos) return absl::OkStatus();
-  double price;
-  if (!absl::SimpleAtod(text.substr(equals + 1), &price)) {
-    return absl::InvalidArgumentError(absl::StrCat("--candidate \"", text, "\"; allowed: ID=PRICE or ID with --price"));
+  candidate.set_hardware_id(id_and_tp.first);
+  int tensor_parallel = 0;
+  double price = 0;
+  const bool has_tp = !id_and_tp.second.empty();
+  const bool has_price = !placed_and_price.second.empty();
+  if ((has_tp && !absl::SimpleAtoi(id_and_tp.second, &tensor_parallel)) ||
+      (has_price && !absl::SimpleAtod(placed_and_price.second, &price))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--candidate \"", text, "\"; allowed: ID=PRICE, ID:TP=PRICE, or without a price and --price"));
   }
-  candidate.set_price_per_device_hour(price);
+  if (has_price) candidate.set_price_per_device_hour(price);
+  if (!has_tp) return absl::OkStatus();
+  *candidate.mutable_deployment() = request.base().deployment();
+  candidate.mutable_deployment()->set_tensor_parallel(tensor_parallel);
   return absl::OkStatus();
 }
 
@@ -154,8 +165,10 @@ void AddSolve(CLI::App& app, Action& chosen) {
       ->transform(CLI::CheckedTransformer(what).description(""));
   command->add_option("--min", options->min, "Smallest value that counts")->type_name("NUMBER");
   command->add_option("--max", options->max, "Largest value that counts")->type_name("NUMBER");
-  command->add_option("--candidate", options->candidates, "Hardware to choose from and its price for a device-hour")
-      ->type_name("ID=PRICE")
+  command
+      ->add_option("--candidate", options->candidates,
+                   "Hardware to choose from, its tensor parallel degree and its price for a device-hour")
+      ->type_name("ID[:TP]=PRICE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   options->scenario.AddTo(*command, ScenarioScope::kWhole);

@@ -34,11 +34,16 @@ TEST(SolveCommandTest, NothingSatisfies) {
 
 TEST(SolveCommandTest, HardwareWithPrices) {
   client::FakeServer server;
-  const CliResult result =
-      RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a=2.5", "--candidate", "gpu-b=1"});
+  const CliResult result = RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a=2.5",
+                                           "--candidate", "gpu-b:4=1", "--dp", "2"});
   EXPECT_EQ(result.code, kOk) << result.err;
   EXPECT_THAT(result.out, AllOf(StartsWith("hardware gpu-b satisfies\n"), HasSubstr("\ngpu-a     ")));
   EXPECT_EQ(server.estimator.last_solve.candidates(0).price_per_device_hour(), 2.5);
+  const v1::HardwareCandidate& second = server.estimator.last_solve.candidates(1);
+  EXPECT_EQ(second.price_per_device_hour(), 1);
+  EXPECT_EQ(second.deployment().tensor_parallel(), 4);
+  EXPECT_EQ(second.deployment().data_parallel(), 2);
+  EXPECT_FALSE(server.estimator.last_solve.candidates(0).has_deployment());
   const CliResult bad = RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a=cheap"});
   EXPECT_EQ(bad.code, kUsage);
   EXPECT_THAT(bad.err, HasSubstr("allowed: ID=PRICE"));

@@ -63,6 +63,28 @@ TEST(EnergyTest, WaitingCostsNothingAndReplicasShareNothing) {
   EXPECT_NEAR(MustEstimate(scenario).energy->joules_per_request, one, 1e-9 * one);
 }
 
+// Each side draws its own watts: 2 devices prefill at 60 to 400 W, one decodes at 100 to 700 W.
+TEST(EnergyTest, EachSideDrawsItsOwn) {
+  const Model model = Llama2_7b();
+  const Hardware there = WithWatts(A100());
+  Hardware here = A100();
+  here.tdp_watts = 700;
+  here.idle_watts = 100;
+  Scenario scenario = MakeScenario(model, here, 8, 1000, 101);
+  scenario.disaggregation = Disaggregation{.hardware = &there, .deployment = scenario.deployment};
+  scenario.disaggregation->deployment.tensor_parallel = 2;
+  scenario.disaggregation->transfer = GigabytesPerSecond(10);
+  const Estimate e = MustEstimate(scenario);
+  const double work = e.prefill.time.value() - e.disaggregation->exposed.value();
+  const double prefill = 2 * (60 * work + 340 * e.prefill.parts->compute.value());
+  const double decode = (100 * e.decode.time.value() + 600 * e.decode.parts->memory.value()) / 8;
+  EXPECT_NEAR(e.energy->joules_per_request, prefill + decode, 1e-9);
+  here.idle_watts.reset();
+  EXPECT_TRUE(MustEstimate(scenario).energy->is_lower_bound);
+  here.tdp_watts.reset();
+  EXPECT_FALSE(MustEstimate(scenario).energy);
+}
+
 TEST(EnergyTest, WhatTheHardwareDoesNotState) {
   const Model model = Llama2_7b();
   Hardware hardware = WithWatts(A100());

@@ -50,6 +50,19 @@ TEST(AcceptedTokensTest, WorkedNumbers) {
   for (const Case& c : cases) EXPECT_NEAR(AcceptedTokens(c.acceptance, c.draft_tokens), c.want, 1e-6) << c.acceptance;
 }
 
+// A round gives its own next token, and one more for each run of 1, 2, ... g accepted ones: 1 + x + x^2 + ... + x^g.
+TEST(AcceptedTokensTest, IsTheSumOverRuns) {
+  for (const double x : {0.0, 0.3, 0.95, 1.0}) {
+    double sum = 1;
+    double run = 1;
+    for (int g = 0; g <= 64; ++g) {
+      EXPECT_NEAR(AcceptedTokens(x, g), sum, 1e-12 * sum) << x << " " << g;
+      run *= x;
+      sum += run;
+    }
+  }
+}
+
 // Llama-2-7B drafts for itself, one sequence, 100 tokens in, where matrices take 2 x 6,607,077,376 FLOPs a token and
 // verification's attention 4 x 4,096 x 32 = 524,288 a token and position at 100 TFLOP/s. A round of 4 at context 105:
 // verify 5 x (13,214,154,752 + 524,288 x 105) = 66,346,024,960, draft 4 x 13,214,154,752 = 52,856,619,008.
