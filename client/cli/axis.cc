@@ -38,6 +38,8 @@ std::string FieldOf(const std::string& name) {
                                               {"weight-dtype", "deployment.weight_dtype"},
                                               {"activation-dtype", "deployment.activation_dtype"},
                                               {"kv-dtype", "deployment.kv_cache_dtype"},
+                                              {"draft", "speculative_decoding.draft_model_id"},
+                                              {"prefill-hardware", "disaggregated_prefill.hardware_id"},
                                               {"draft-tokens", "speculative_decoding.draft_tokens"},
                                               {"acceptance", "speculative_decoding.acceptance_rate"},
                                               {"prefill-replicas", "disaggregated_prefill.prefill_replicas"},
@@ -49,7 +51,7 @@ std::string FieldOf(const std::string& name) {
 }
 
 bool IsText(const std::string& field) {
-  return field == "model_id" || field == "hardware_id" || field == "deployment.engine";
+  return field == "deployment.engine" || absl::EndsWith(field, "model_id") || absl::EndsWith(field, "hardware_id");
 }
 
 absl::Status AddValues(const std::vector<std::string>& values, v1::SweepAxis& axis) {

@@ -12,7 +12,10 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-constexpr std::string_view kTexts[] = {"model_id", "hardware_id", "deployment.engine"};
+constexpr std::string_view kTexts[] = {"model_id", "hardware_id", "deployment.engine",
+                                       "speculative_decoding.draft_model_id", "disaggregated_prefill.hardware_id"};
+constexpr std::string_view kDeployments[] = {"deployment.", "speculative_decoding.draft_deployment.",
+                                             "disaggregated_prefill.deployment."};
 
 std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view path) {
   switch (field.cpp_type()) {
@@ -22,7 +25,9 @@ std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view p
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return FieldKind::kNumber;
     case FieldDescriptor::CPPTYPE_ENUM:
-      if (path.starts_with("deployment.") && field.enum_type() == v1::Dtype_descriptor()) return FieldKind::kDtype;
+      for (const std::string_view deployment : kDeployments) {
+        if (path.starts_with(deployment) && field.enum_type() == v1::Dtype_descriptor()) return FieldKind::kDtype;
+      }
       return std::nullopt;
     case FieldDescriptor::CPPTYPE_STRING:
       for (const std::string_view text : kTexts) {
@@ -60,8 +65,8 @@ Part PartOf(const FieldDescriptor& top) {
 absl::Status NoField(std::string_view path, std::string_view why) {
   const auto view = [](std::string_view text) { return absl::string_view(text.data(), text.size()); };
   return absl::InvalidArgumentError(absl::StrCat("\"", view(path), "\": ", view(why),
-                                                 "; allowed: a numeric field of the scenario, model_id, hardware_id, "
-                                                 "deployment.engine or a dtype of the deployment"));
+                                                 "; allowed: a numeric field of the scenario, the id of a model "
+                                                 "or hardware, deployment.engine or a dtype of a deployment"));
 }
 
 }  // namespace

@@ -159,6 +159,20 @@ bool JoinsVaried(const SweepPlan& plan, const Axis& axis) {
           (Varies(plan, "deployment.tensor_parallel") || Varies(plan, "deployment.data_parallel")));
 }
 
+// OK, or that an id that every point shares is unknown.
+absl::Status SharedIdError(const SweepPlan& plan, const ScenarioReader& reader) {
+  constexpr std::pair<std::string_view, Part> kIds[] = {
+      {"model_id", Part::kModel},
+      {"hardware_id", Part::kHardware},
+      {"speculative_decoding.draft_model_id", Part::kSpeculation},
+      {"disaggregated_prefill.hardware_id", Part::kDisaggregation},
+  };
+  for (const auto& [field, part] : kIds) {
+    if (!Varies(plan, field) && !reader.id_error(part).ok()) return WithFieldPrefix(reader.id_error(part), "base.");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckBase(const SweepPlan& plan) {
   std::vector<FieldViolation> violations;
   FieldChecker fields("", violations);
@@ -177,13 +191,7 @@ absl::Status CheckBase(const SweepPlan& plan) {
     }
   }
   if (!violations.empty()) return InvalidFields(violations);
-  if (!Varies(plan, "model_id") && !reader.id_error(Part::kModel).ok()) {
-    return WithFieldPrefix(reader.id_error(Part::kModel), "base.");
-  }
-  if (!Varies(plan, "hardware_id") && !reader.id_error(Part::kHardware).ok()) {
-    return WithFieldPrefix(reader.id_error(Part::kHardware), "base.");
-  }
-  return absl::OkStatus();
+  return SharedIdError(plan, reader);
 }
 
 }  // namespace

@@ -121,6 +121,41 @@ TEST_F(SidesTest, SweepsVaryTheSides) {
   EXPECT_TRUE(std::isnan(chunk.columns(3).values(0)));  // no price
 }
 
+TEST_F(SidesTest, SweepsVaryTheDraft) {
+  v1::SweepRequest request;
+  *request.mutable_base() = Speculative();
+  v1::SweepAxis& drafts = *request.add_axes();
+  drafts.set_field("speculative_decoding.draft_model_id");
+  for (const char* id : {"llama-3.2-1b", "llama-3.2-3b", "nope"}) drafts.mutable_texts()->add_values(id);
+  v1::SweepAxis& dtypes = *request.add_axes();
+  dtypes.set_field("speculative_decoding.draft_deployment.weight_dtype");
+  dtypes.mutable_dtypes()->add_values(v1::DTYPE_BF16);
+  dtypes.mutable_dtypes()->add_values(v1::DTYPE_FP8);
+  request.add_metrics(v1::METRIC_TPOT_SECONDS);
+  grpc::ClientContext context;
+  const auto reader = estimator_->Sweep(&context, request);
+  v1::SweepResponse response;
+  v1::SweepChunk chunk;
+  while (reader->Read(&response)) {
+    if (response.has_chunk()) chunk = response.chunk();
+  }
+  ASSERT_TRUE(reader->Finish().ok());
+  EXPECT_THAT(chunk.statuses(), ElementsAre(0, 0, 0, 0, grpc::NOT_FOUND, grpc::NOT_FOUND));
+  const auto& tpot = chunk.columns(0).values();
+  EXPECT_LT(tpot.Get(0), tpot.Get(2));  // a smaller draft is faster
+  EXPECT_LT(tpot.Get(3), tpot.Get(2));  // and one of fewer bytes
+  // An unknown draft that every point shares fails the call.
+  request.mutable_axes()->DeleteSubrange(0, 1);
+  request.mutable_base()->mutable_speculative_decoding()->set_draft_model_id("nope");
+  grpc::ClientContext again;
+  const auto refused = estimator_->Sweep(&again, request);
+  while (refused->Read(&response)) {
+  }
+  const grpc::Status status = refused->Finish();
+  EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
+  EXPECT_THAT(PartsOf(status).fields, ElementsAre("base.speculative_decoding.draft_model_id"));
+}
+
 // The figures of the prefill side's hardware can be varied by themselves, also where it is the scenario's.
 TEST_F(SidesTest, SweepsVaryTheFiguresOfASide) {
   v1::SweepRequest request;
