@@ -1,5 +1,7 @@
 #include "estimator/estimator.h"
 
+#include "estimator/calibration/calibration.h"
+
 #include "estimator/cost.h"
 #include "estimator/efficiencies.h"
 #include "estimator/errors.h"
@@ -15,6 +17,22 @@ namespace {
 bool IsBeyondProfile(const absl::Status& status) {
   const Reason reason = DetailOf(status).reason;
   return reason == Reason::kNotModelled || reason == Reason::kMissingFigure;
+}
+
+// By the scenario's calibration: of its very hardware, or carried over from its engine's other devices.
+absl::StatusOr<Estimate> Calibrated(const Scenario& scenario, const Detail& detail) {
+  const Calibration* calibration = scenario.calibration;
+  if (calibration == nullptr) {
+    return EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, detail);
+  }
+  const bool own = !calibration->hardware_id.empty();
+  const Provenance provenance = own ? Provenance::kCalibrated : Provenance::kTransferred;
+  absl::StatusOr<Estimate> estimate =
+      EstimateOperatorModel(scenario, calibration->efficiencies, provenance, detail);
+  if (!estimate.ok()) return estimate;
+  estimate->calibration_id = calibration->id;
+  AddBands(*calibration, *estimate);
+  return estimate;
 }
 
 absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail) {
@@ -34,7 +52,7 @@ absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail
       }
       break;
   }
-  return EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, detail);
+  return Calibrated(scenario, detail);
 }
 
 }  // namespace

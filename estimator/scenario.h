@@ -123,10 +123,13 @@ struct Slo {
   std::optional<Seconds> max_e2e;
 };
 
-// The model and hardware are owned by the caller's snapshot and outlive the scenario.
+struct Calibration;
+
+// The model, hardware and calibration are owned by the caller's snapshot and outlive the scenario.
 struct Scenario {
   const Model* model = nullptr;
   const Hardware* hardware = nullptr;
+  const Calibration* calibration = nullptr;  // null: the generic prior
   Deployment deployment;
   Workload workload;
   std::optional<LiveLoad> live_load;

@@ -56,8 +56,10 @@ v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options)
   workload.set_prompt_tokens(row.sample.prompt_tokens());
   workload.set_output_tokens(row.sample.output_tokens());
   workload.set_batching_policy(row.sample.batching_policy());
-  workload.set_expert_routing(options.routing);
   const bool continuous = row.sample.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS;
+  // Static benchmarks repeat one prompt over the batch, so that its sequences choose the same experts.
+  const bool repeated = !continuous && options.routing == v1::EXPERT_ROUTING_UNSPECIFIED;
+  workload.set_expert_routing(repeated ? v1::EXPERT_ROUTING_IDENTICAL_PROMPTS : options.routing);
   if (!continuous) workload.set_capacity_policy(v1::CAPACITY_POLICY_WAVES);
   return candidate;
 }

@@ -152,7 +152,8 @@ void AddValidate(CLI::App& app, Action& chosen) {
   command->add_option("--method", options->method, "How to compute; unspecified: the best available")
       ->check(CLI::IsMember({"unspecified", "operator_model", "speed_of_light", "linear_profile", "kpi"}))
       ->capture_default_str();
-  command->add_option("--routing", options->routing, "How experts were chosen in the measured runs")
+  command->add_option("--routing", options->routing, "How experts were chosen in the measured runs; unspecified: identical_prompts in "
+                  "static batches, which repeat one prompt, and independent in served traffic")
       ->check(CLI::IsMember({"unspecified", "independent", "identical_prompts"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

@@ -19,10 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".textproto";
+constexpr char kCalibrationsFolder[] = "calibrations";
 
 // What became of some files: entries, and everything that is wrong with them.
 struct Reading {
   Bundle bundle;
+  std::vector<Calibration> calibrations;
   std::vector<std::string> faults;
   std::map<std::string, std::string> files;  // by kind and id: where each id was first seen
 };
@@ -81,6 +83,21 @@ void ReadFile(const CatalogFile& file, std::vector<typename Kind::Record>& recor
   records.push_back(*std::move(record));
 }
 
+// A calibration's file; the numbers' source is the measurements that it names.
+void ReadCalibration(const CatalogFile& file, Reading& reading) {
+  v1::CalibrationSpec spec;
+  std::vector<std::string> faults = ParseText(file.contents, spec);
+  if (faults.empty()) {
+    absl::StatusOr<Calibration> calibration = ParseCalibration(spec);
+    for (const FieldViolation& violation : DetailOf(calibration.status()).violations) {
+      faults.push_back(absl::StrCat(" ", violation.description));
+    }
+    if (spec.id() != fs::path(file.path).stem().string()) faults.push_back(" id: differs from the file's name");
+    if (calibration.ok()) reading.calibrations.push_back(*std::move(calibration));
+  }
+  for (const std::string& fault : faults) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
+}
+
 void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
   std::string contents;
   for (const CatalogFile& file : files) {
@@ -88,14 +105,18 @@ void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
     const std::string folder = fs::path(file.path).parent_path().string();
     if (folder == HardwareKind::kFolder) ReadFile<HardwareKind>(file, reading.bundle.hardware, reading);
     if (folder == ModelKind::kFolder) ReadFile<ModelKind>(file, reading.bundle.models, reading);
+    if (folder == kCalibrationsFolder) ReadCalibration(file, reading);
   }
+  reading.bundle.calibrations = std::make_shared<Calibrations>(std::move(reading.calibrations));
   reading.bundle.digest = Sha256Hex(contents);
 }
 
 Reading ReadDirectory(const std::string& dir) {
   Reading reading;
   std::vector<CatalogFile> files;
-  for (const char* folder : {HardwareKind::kFolder, ModelKind::kFolder}) {
+  std::vector<std::string> folders = {HardwareKind::kFolder, ModelKind::kFolder};  // in order of their names
+  if (fs::is_directory(fs::path(dir) / kCalibrationsFolder)) folders.insert(folders.begin(), kCalibrationsFolder);
+  for (const std::string& folder : folders) {
     for (CatalogFile& file : ReadFolder(dir, folder, reading.faults)) files.push_back(std::move(file));
   }
   ReadFiles(files, reading);

@@ -3,6 +3,7 @@
 #ifndef FORETOKEN_SERVER_CATALOG_BUNDLE_H_
 #define FORETOKEN_SERVER_CATALOG_BUNDLE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace foretoken::catalog {
 struct Bundle {
   std::vector<HardwareRecord> hardware;
   std::vector<ModelRecord> models;
+  std::shared_ptr<const Calibrations> calibrations = std::make_shared<Calibrations>();
   std::string digest;  // SHA-256 of the files' contents in order of their names, hex
 };
 

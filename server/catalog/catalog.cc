@@ -161,7 +161,8 @@ void Catalog::Swap(StoreContents contents) {
   v1::CatalogRevision revision;
   revision.set_bundle_digest(bundle_.digest);
   revision.set_store_revision(contents.revision);
-  auto next = std::make_shared<Snapshot>(std::move(hardware), std::move(models), std::move(revision), clock_());
+  auto next = std::make_shared<Snapshot>(std::move(hardware), std::move(models), std::move(revision),
+                                         bundle_.calibrations, clock_());
   absl::MutexLock lock(&mutex_);
   current_ = std::move(next);
   skipped_.store(skipped, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 # Writes the files of a catalog as a C++ source: cmake -DCATALOG=DIR -DOUTPUT=FILE -P embed_catalog.cmake
-file(GLOB files RELATIVE ${CATALOG} ${CATALOG}/hardware/*.textproto ${CATALOG}/models/*.textproto)
+file(GLOB files RELATIVE ${CATALOG} ${CATALOG}/hardware/*.textproto ${CATALOG}/models/*.textproto
+     ${CATALOG}/calibrations/*.textproto)
 list(SORT files)
 file(WRITE ${OUTPUT}.new [[
 #include "server/catalog/embedded.h"

@@ -8,8 +8,10 @@
 #define FORETOKEN_SERVER_CATALOG_PARSE_H_
 
 #include "absl/status/statusor.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
+#include "foretoken/v1/calibration.pb.h"
 #include "foretoken/v1/hardware.pb.h"
 #include "foretoken/v1/model.pb.h"
 
@@ -20,6 +22,8 @@ namespace foretoken::catalog {
 // Errors: kInvalidField (INVALID_ARGUMENT) with every violation, field paths relative to the spec.
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec);
 absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec);
+// A calibration of another version of the core model is a fault.
+absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec);
 
 }  // namespace foretoken::catalog
 

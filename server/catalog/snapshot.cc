@@ -65,10 +65,11 @@ std::string ModelId(const ModelRecord& record) { return record.entry.spec().id()
 }  // namespace
 
 Snapshot::Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-                   absl::Time loaded)
+                   std::shared_ptr<const Calibrations> calibrations, absl::Time loaded)
     : hardware_(std::move(hardware)),
       models_(std::move(models)),
       revision_(std::move(revision)),
+      calibrations_(std::move(calibrations)),
       loaded_us_(absl::ToUnixMicros(loaded)) {
   const auto by_id = [](const auto& id_of) {
     return [id_of](const auto& a, const auto& b) { return id_of(a) < id_of(b); };

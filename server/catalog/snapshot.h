@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
 #include "foretoken/v1/catalog_service.pb.h"
@@ -31,7 +33,7 @@ struct ModelRecord {
 class Snapshot {
  public:
   Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-           absl::Time loaded);
+           std::shared_ptr<const Calibrations> calibrations, absl::Time loaded);
   Snapshot(const Snapshot&) = delete;  // the maps point into the vectors
   Snapshot& operator=(const Snapshot&) = delete;
 
@@ -40,6 +42,8 @@ class Snapshot {
   // Errors: kUnknownId (NOT_FOUND) about `field`, naming the closest ids.
   absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
   absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
+
+  const Calibrations& calibrations() const { return *calibrations_; }
 
   // All entries, by id.
   const std::vector<HardwareRecord>& hardware() const { return hardware_; }
@@ -56,6 +60,7 @@ class Snapshot {
   absl::flat_hash_map<std::string, const HardwareRecord*> hardware_by_id_;
   absl::flat_hash_map<std::string, const ModelRecord*> models_by_id_;
   v1::CatalogRevision revision_;
+  std::shared_ptr<const Calibrations> calibrations_;
   mutable std::atomic<int64_t> loaded_us_;
 };
 

@@ -79,11 +79,15 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
 
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
+  catalog_hardware_id_ = id;
+  resolved_ = false;
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
   ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), inline_hardware_);
   scenario_.hardware = &inline_hardware_;
+  catalog_hardware_id_.clear();
+  resolved_ = false;
 }
 
 void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_view prefix) {
@@ -95,6 +99,7 @@ void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_v
 void ScenarioReader::ReadWorkload(const v1::Workload& message, std::string_view prefix) {
   FieldChecker fields("workload.", Start(Part::kWorkload, prefix).violations);
   scenario_.workload = rpc::ReadWorkload(message, fields);
+  resolved_ = false;
 }
 
 void ScenarioReader::ReadLiveLoad(const v1::LiveLoad& message, std::string_view prefix) {
@@ -102,12 +107,14 @@ void ScenarioReader::ReadLiveLoad(const v1::LiveLoad& message, std::string_view 
   scenario_.live_load = rpc::ReadLiveLoad(message, fields);
   live_load_age_.reset();
   if (message.has_time_observed()) live_load_age_ = ReadLiveLoadAge(message, now_, fields);
+  resolved_ = false;
 }
 
 void ScenarioReader::ClearLiveLoad(std::string_view prefix) {
   Start(Part::kLiveLoad, prefix);
   scenario_.live_load.reset();
   live_load_age_.reset();
+  resolved_ = false;
 }
 
 void ScenarioReader::ReadSlo(const v1::Slo& message, std::string_view prefix) {

@@ -98,6 +98,9 @@ void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string
 void ScenarioReader::Resolve() {
   scenario_.deployment = deployment_;
   ResolveDtypes(*scenario_.model, scenario_.deployment);
+  const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
+  scenario_.calibration =
+      snapshot_.calibrations().Find(catalog_hardware_id_, scenario_.deployment.engine, continuous);
   if (scenario_.speculation) {
     Deployment& draft = scenario_.speculation->deployment;
     draft = scenario_.speculation->follows ? deployment_ : draft_deployment_;

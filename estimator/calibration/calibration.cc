@@ -1,0 +1,82 @@
+#include "estimator/calibration/calibration.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace foretoken {
+namespace {
+
+std::string KeyOf(std::string_view hardware_id, std::string_view engine, bool continuous) {
+  std::string key(hardware_id);
+  key += continuous ? "|continuous|" : "|static|";
+  return key += engine;
+}
+
+// "0.12.1" as 12.0: majors and minors in order, a major as far as a thousand minors. NaN: not such a version.
+double VersionNumber(std::string_view engine) {
+  const size_t at = engine.find('@');
+  if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
+  const std::string version(engine.substr(at + 1));
+  char* end = nullptr;
+  const long major = std::strtol(version.c_str(), &end, 10);
+  if (end == version.c_str()) return std::numeric_limits<double>::quiet_NaN();
+  const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
+  return 1000.0 * static_cast<double>(major) + static_cast<double>(minor);
+}
+
+std::string_view NameOf(std::string_view engine) { return engine.substr(0, engine.find('@')); }
+
+void AddBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
+  if (!ratio) return;
+  const double time = estimate.time.value();
+  estimate.band = Band{.low = time * ratio->low, .high = time * ratio->high, .coverage = ratio->coverage};
+}
+
+}  // namespace
+
+Calibrations::Calibrations(std::vector<Calibration> calibrations) : all_(std::move(calibrations)) {
+  for (const Calibration& calibration : all_) {
+    by_key_[KeyOf(calibration.hardware_id, calibration.engine, calibration.continuous)] = &calibration;
+  }
+}
+
+const Calibration* Calibrations::Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const {
+  const auto found = by_key_.find(KeyOf(hardware_id, engine, continuous));
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+const Calibration* Calibrations::NearestVersion(std::string_view engine, bool continuous) const {
+  const double asked = VersionNumber(engine);
+  const Calibration* nearest = nullptr;
+  double distance = std::numeric_limits<double>::infinity();
+  for (const Calibration& calibration : all_) {
+    if (calibration.continuous != continuous || !calibration.hardware_id.empty()) continue;
+    if (NameOf(calibration.engine) != NameOf(engine)) continue;
+    const double apart = std::abs(VersionNumber(calibration.engine) - asked);
+    if (apart < distance) {
+      distance = apart;
+      nearest = &calibration;
+    }
+  }
+  return nearest;
+}
+
+const Calibration* Calibrations::Find(std::string_view hardware_id, std::string_view engine, bool continuous) const {
+  if (engine.empty() || all_.empty()) return nullptr;
+  if (const Calibration* exact = hardware_id.empty() ? nullptr : Exact(hardware_id, engine, continuous)) return exact;
+  if (const Calibration* version = Exact("", engine, continuous)) return version;
+  if (const Calibration* nearest = NearestVersion(engine, continuous)) return nearest;
+  return Exact("", NameOf(engine), continuous);
+}
+
+void AddBands(const Calibration& calibration, Estimate& estimate) {
+  AddBand(calibration.bands[0], estimate.ttft);
+  AddBand(calibration.bands[1], estimate.tpot);
+  AddBand(calibration.bands[2], estimate.e2e);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,154 @@
+#include "estimator/calibration/fit.h"
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+
+#include "estimator/calibration/parameters.h"
+#include "estimator/operator_model.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kMostIterations = 40;
+constexpr double kProbe = 1e-4;      // step of the numerical derivative, in log
+constexpr double kConverged = 1e-5;  // relative change of the objective
+constexpr double kFirstDamping = 1e-3;
+constexpr double kMostDamping = 1e8;
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// The problem in the logarithms of the parameters.
+class Problem {
+ public:
+  Problem(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options)
+      : parent_(parent), samples_(samples), noise_(options.noise) {
+    mean_.resize(Size());
+    precision_.resize(Size());
+    for (int i = 0; i < Size(); ++i) {
+      const Parameter& parameter = Parameters()[i];
+      mean_[i] = std::log(Get(parent, parameter));
+      const double deviation = options.freedom * parameter.log_deviation;
+      precision_[i] = 1 / (deviation * deviation);
+    }
+  }
+
+  static int Size() { return static_cast<int>(Parameters().size()); }
+  const VectorXd& mean() const { return mean_; }
+  const VectorXd& precision() const { return precision_; }
+
+  Efficiencies At(const VectorXd& x) const {
+    Efficiencies efficiencies = parent_;
+    for (int i = 0; i < Size(); ++i) Set(Parameters()[i], std::exp(x[i]), efficiencies);
+    return efficiencies;
+  }
+
+  // Log of predicted over measured in units of the noise, one a sample and metric; 0 where there is none.
+  VectorXd Residuals(const VectorXd& x) const {
+    const Efficiencies efficiencies = At(x);
+    VectorXd residuals(static_cast<Eigen::Index>(samples_.size()) * kNumMetrics);
+    Eigen::Index row = 0;
+    for (const Sample& sample : samples_) {
+      const Times predicted = PredictTimes(sample.scenario, efficiencies);
+      for (int metric = 0; metric < kNumMetrics; ++metric) {
+        const double residual = std::log(predicted[metric] / sample.measured[metric]) / noise_;
+        residuals[row++] = std::isfinite(residual) ? residual : 0;
+      }
+    }
+    return residuals;
+  }
+
+  MatrixXd Jacobian(const VectorXd& x, const VectorXd& residuals) const {
+    MatrixXd jacobian(residuals.size(), Size());
+    for (int i = 0; i < Size(); ++i) {
+      VectorXd probe = x;
+      probe[i] -= kProbe;  // downwards: upper bounds are where parameters rest
+      jacobian.col(i) = (residuals - Residuals(probe)) / kProbe;
+    }
+    return jacobian;
+  }
+
+  double Objective(const VectorXd& x, const VectorXd& residuals) const {
+    double sum = ((x - mean_).array().square() * precision_.array()).sum();
+    for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+      sum += 2 * Weight(i) * (std::sqrt(1 + residuals[i] * residuals[i]) - 1);
+    }
+    return sum;
+  }
+
+  // Soft-L1 as weights of a squared residual at this point.
+  VectorXd Weights(const VectorXd& residuals) const {
+    VectorXd weights(residuals.size());
+    for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+      weights[i] = Weight(i) / std::sqrt(1 + residuals[i] * residuals[i]);
+    }
+    return weights;
+  }
+
+ private:
+  double Weight(Eigen::Index row) const { return samples_[static_cast<size_t>(row / kNumMetrics)].weight; }
+
+  const Efficiencies& parent_;
+  const std::vector<Sample>& samples_;
+  const double noise_;
+  VectorXd mean_, precision_;
+};
+
+// Values stay where Set would clamp them.
+void Clamp(VectorXd& x) {
+  for (int i = 0; i < Problem::Size(); ++i) {
+    x[i] = std::clamp(x[i], std::log(Parameters()[i].low), std::log(Parameters()[i].high));
+  }
+}
+
+}  // namespace
+
+Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const absl::StatusOr<Estimate> estimate =
+      EstimateOperatorModel(scenario, efficiencies, Provenance::kCalibrated, Detail{});
+  if (!estimate.ok()) return {kNone, kNone, kNone};
+  return {estimate->ttft.time.value(), estimate->tpot.time.value(), estimate->e2e.time.value()};
+}
+
+FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
+  const Problem problem(parent, samples, options);
+  VectorXd x = problem.mean();
+  Clamp(x);
+  VectorXd residuals = problem.Residuals(x);
+  double objective = problem.Objective(x, residuals);
+  double damping = kFirstDamping;
+  MatrixXd curvature;
+  for (int iteration = 0; iteration < kMostIterations; ++iteration) {
+    const MatrixXd jacobian = problem.Jacobian(x, residuals);
+    const VectorXd weights = problem.Weights(residuals);
+    curvature = jacobian.transpose() * weights.asDiagonal() * jacobian;
+    curvature.diagonal() += problem.precision();
+    const VectorXd gradient = jacobian.transpose() * weights.asDiagonal() * residuals +
+                              problem.precision().cwiseProduct(x - problem.mean());
+    const double before = objective;
+    for (; damping < kMostDamping; damping *= 4) {
+      MatrixXd damped = curvature;
+      damped.diagonal() *= 1 + damping;
+      VectorXd next = x - damped.ldlt().solve(gradient);
+      Clamp(next);
+      const VectorXd next_residuals = problem.Residuals(next);
+      const double next_objective = problem.Objective(next, next_residuals);
+      if (next_objective < objective) {
+        x = next;
+        residuals = next_residuals;
+        objective = next_objective;
+        damping = std::max(damping / 10, 1e-9);
+        break;
+      }
+    }
+    if (before - objective <= kConverged * before) break;
+  }
+  FitResult result{.efficiencies = problem.At(x), .objective = objective};
+  const VectorXd variances = curvature.inverse().diagonal();
+  for (const double variance : variances) result.log_deviations.push_back(std::sqrt(variance));
+  return result;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+// Maximum a posteriori fit of the model's parameters to measured times: log-normal priors around a parent, soft-L1 on
+// log residuals (a few wild samples do not steer it), Levenberg-Marquardt on the logarithms.
+#ifndef FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_
+#define FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_
+
+#include <array>
+#include <vector>
+
+#include "estimator/efficiencies.h"
+#include "estimator/scenario.h"
+
+namespace foretoken {
+
+// The three times of a request, in this order wherever they stand in arrays.
+enum Metric { kTtft, kTpot, kE2e };
+inline constexpr int kNumMetrics = 3;
+
+// Seconds of each; NaN: not measured, or not known.
+using Times = std::array<double, kNumMetrics>;
+
+// One measured run. The scenario's model and hardware outlive it.
+struct Sample {
+  Scenario scenario;
+  Times measured;
+  double weight = 1;  // of its squared residuals
+};
+
+// What the model says of a scenario; all NaN where it refuses.
+Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies);
+
+struct FitOptions {
+  // Spread of a residual that is noise, in log; beyond it soft-L1 turns linear.
+  double noise = 0.1;
+  // Factor of every parameter's log_deviation; smaller: closer to the parent.
+  double freedom = 1;
+};
+
+struct FitResult {
+  Efficiencies efficiencies;
+  std::vector<double> log_deviations;  // posterior, one a parameter
+  double objective = 0;
+};
+
+// The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent.
+FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_

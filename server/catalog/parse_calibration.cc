@@ -1,0 +1,77 @@
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/calibration/parameters.h"
+#include "server/catalog/field_checks.h"
+#include "server/catalog/parse.h"
+
+namespace foretoken::catalog {
+namespace {
+
+void ReadParameter(FieldChecks& checks, const std::string& path, const v1::CalibrationParameter& message,
+                   Calibration& calibration) {
+  const size_t place = FindParameter(message.name());
+  if (place == Parameters().size()) {
+    checks.Add(path + ".name", absl::StrCat(" \"", message.name(), "\" is no parameter of the core model"));
+    return;
+  }
+  const Parameter& parameter = Parameters()[place];
+  if (message.value() < parameter.low || message.value() > parameter.high || !std::isfinite(message.value())) {
+    checks.Add(path + ".value",
+               absl::StrCat(" ", message.value(), "; allowed ", parameter.low, " to ", parameter.high));
+    return;
+  }
+  Set(parameter, message.value(), calibration.efficiencies);
+}
+
+void ReadBand(FieldChecks& checks, const std::string& path, const v1::CalibrationBand& message,
+              Calibration& calibration) {
+  if (message.metric() < v1::LATENCY_METRIC_TTFT || message.metric() > v1::LATENCY_METRIC_E2E) {
+    checks.Add(path + ".metric", " is required");
+    return;
+  }
+  const double low = checks.Positive(path + ".low_ratio", message.low_ratio(), 1e6);
+  const double high = checks.Positive(path + ".high_ratio", message.high_ratio(), 1e6);
+  const double coverage = checks.Positive(path + ".coverage", message.coverage(), 1);
+  if (low > high) checks.Add(path + ".low_ratio", " is above high_ratio");
+  calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] = BandRatio{.low = low, .high = high, .coverage = coverage};
+}
+
+v1::CalibrationLevel LevelOf(const v1::CalibrationSpec& spec) {
+  if (!spec.hardware_id().empty()) return v1::CALIBRATION_LEVEL_HARDWARE;
+  const bool versioned = spec.engine().find('@') != std::string::npos;
+  return versioned ? v1::CALIBRATION_LEVEL_ENGINE_VERSION : v1::CALIBRATION_LEVEL_ENGINE;
+}
+
+}  // namespace
+
+absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
+  FieldChecks checks;
+  checks.Id("id", spec.id());
+  if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
+  if (spec.engine().empty()) checks.Add("engine", " is required");
+  if (spec.level() != LevelOf(spec)) {
+    checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id and engine make it ",
+                                     v1::CalibrationLevel_Name(LevelOf(spec))));
+  }
+  if (spec.model_version() != kModelVersion) {
+    checks.Add("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ", kModelVersion,
+                                             ": fit the measurements again"));
+  }
+  Calibration calibration{.id = spec.id(),
+                          .hardware_id = spec.hardware_id(),
+                          .engine = spec.engine(),
+                          .continuous = spec.continuous(),
+                          .efficiencies = GenericPrior()};
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    ReadParameter(checks, absl::StrCat("parameters[", i, "]"), spec.parameters(i), calibration);
+  }
+  for (int i = 0; i < spec.bands_size(); ++i) {
+    ReadBand(checks, absl::StrCat("bands[", i, "]"), spec.bands(i), calibration);
+  }
+  if (!checks.status().ok()) return checks.status();
+  return calibration;
+}
+
+}  // namespace foretoken::catalog

@@ -1,0 +1,103 @@
+#include "estimator/calibration/calibration.h"
+
+#include <cmath>
+
+#include "estimator/calibration/fit.h"
+#include "estimator/calibration/parameters.h"
+#include "estimator/estimator.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/estimator/fixtures.h"
+
+namespace foretoken {
+namespace {
+
+Calibration Of(std::string hardware, std::string engine) {
+  const std::string id = hardware + "." + engine;
+  return {.id = id, .hardware_id = std::move(hardware), .engine = std::move(engine), .efficiencies = GenericPrior()};
+}
+
+std::string IdOf(const Calibration* calibration) { return calibration == nullptr ? "" : calibration->id; }
+
+TEST(CalibrationsTest, FindsTheClosest) {
+  std::vector<Calibration> all;
+  all.push_back(Of("h100", "vllm@0.12.0"));
+  all.push_back(Of("", "vllm@0.12.0"));
+  all.push_back(Of("", "vllm@0.6.1"));
+  all.push_back(Of("", "vllm"));
+  all.push_back(Of("", "sglang"));
+  const Calibrations calibrations(std::move(all));
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.12.0", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("", "vllm@0.12.0", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.11.2", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.7", false)), ".vllm@0.6.1");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@main", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "sglang@0.5.1.post1", false)), ".sglang");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllmx", false)), "");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "", false)), "");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", true)), "");
+}
+
+TEST(CalibrationTest, AnswersWithItsBandsAndProvenance) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Calibration calibration = Of("h100", "vllm");
+  calibration.efficiencies.weight_read *= 0.5;
+  calibration.bands[1] = BandRatio{.low = 0.9, .high = 1.2, .coverage = 0.8};
+  Scenario scenario = MakeScenario(model, hardware, 1, 128, 64);
+  const absl::StatusOr<Estimate> generic = ComputeEstimate(scenario);
+  scenario.calibration = &calibration;
+  const absl::StatusOr<Estimate> own = ComputeEstimate(scenario);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->calibration_id, "h100.vllm");
+  EXPECT_EQ(own->decode.provenance, Provenance::kCalibrated);
+  EXPECT_GT(own->tpot.time, generic->tpot.time);
+  EXPECT_FALSE(own->ttft.band.has_value());
+  ASSERT_TRUE(own->tpot.band.has_value());
+  EXPECT_DOUBLE_EQ(own->tpot.band->low, 0.9 * own->tpot.time.value());
+  EXPECT_DOUBLE_EQ(own->tpot.band->high, 1.2 * own->tpot.time.value());
+  calibration.hardware_id.clear();
+  EXPECT_EQ(ComputeEstimate(scenario)->decode.provenance, Provenance::kTransferred);
+  EXPECT_EQ(generic->decode.provenance, Provenance::kDatasheet);
+}
+
+// Samples that a known set of parameters made give predictions back, though single parameters may trade off.
+TEST(FitTest, FindsTheParametersThatMadeTheSamples) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Efficiencies truth = GenericPrior();
+  truth.weight_read = 0.6;
+  truth.layer_gap = Seconds(20e-6);
+  std::vector<Sample> samples;
+  for (const int batch : {1, 4, 16, 64}) {
+    for (const int prompt : {128, 1024}) {
+      Scenario scenario = MakeScenario(model, hardware, 1, 128, 64);
+      scenario.workload.batch_size = batch;
+      scenario.workload.prompt_tokens = prompt;
+      scenario.workload.output_tokens = 64;
+      const Times times = PredictTimes(scenario, truth);
+      ASSERT_TRUE(std::isfinite(times[kTpot]));
+      samples.push_back({.scenario = scenario, .measured = times});
+    }
+  }
+  samples[0].measured[kE2e] *= 20;  // one wild sample does not steer it
+  const FitResult fit = Fit(GenericPrior(), samples, {});
+  for (size_t i = 1; i < samples.size(); ++i) {
+    const Times predicted = PredictTimes(samples[i].scenario, fit.efficiencies);
+    EXPECT_NEAR(predicted[kTpot] / samples[i].measured[kTpot], 1, 0.03) << i;
+  }
+  EXPECT_LT(fit.log_deviations[FindParameter("layer_gap")],
+            Parameters()[FindParameter("layer_gap")].log_deviation);
+}
+
+TEST(FitTest, WithoutSamplesIsTheParent) {
+  const FitResult fit = Fit(GenericPrior(), {}, {});
+  for (const Parameter& parameter : Parameters()) {
+    EXPECT_NEAR(Get(fit.efficiencies, parameter) / Get(GenericPrior(), parameter), 1, 1e-12) << parameter.name;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

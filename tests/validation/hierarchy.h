@@ -1,0 +1,44 @@
+// Calibrations of every engine, version and (device, engine) that measurements tell of, each drawn to its parent:
+// generic prior -> engine -> engine@version -> (hardware, engine@version).
+#ifndef FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
+#define FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "estimator/calibration/calibration.h"
+#include "tests/validation/measured.h"
+
+namespace foretoken::validation {
+
+// One calibration and how it came about.
+struct Level {
+  std::string hardware;  // empty: of the engine
+  std::string engine;    // "name" or "name@version"
+  bool continuous = false;
+  std::string parent;    // id; empty: the generic prior
+  Efficiencies prior;
+  FitResult fit;
+  int samples = 0;
+
+  std::string Id() const;
+};
+
+using Keep = std::function<bool(const Row&)>;
+
+// Fits every level to the rows that `keep` accepts. Rows of ports that run far from their hardware's speed
+// (IsPoorlyTuned) tell of their own device only.
+std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep);
+
+// The same as the server looks them up.
+std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels);
+
+// An early port whose times would spoil what other devices are told: vLLM and llama.cpp of 2024 on AMD's MI300X.
+bool IsPoorlyTuned(const Row& row);
+
+}  // namespace foretoken::validation
+
+#endif  // FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_

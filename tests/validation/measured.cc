@@ -1,0 +1,70 @@
+#include "tests/validation/measured.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/measurements.h"
+#include "client/cli/predict.h"
+#include "server/rpc/scenario_reader.h"
+
+namespace foretoken::validation {
+namespace {
+
+double Or(bool has, double value) { return has ? value : std::numeric_limits<double>::quiet_NaN(); }
+
+v1::Scenario ScenarioOf(const cli::Measurement& measurement) {
+  const v1::Candidate candidate = cli::CandidateOf(measurement, {});
+  v1::Scenario scenario;
+  scenario.set_model_id(measurement.sample.model_id());
+  scenario.set_hardware_id(measurement.hardware_id);
+  *scenario.mutable_deployment() = candidate.deployment();
+  *scenario.mutable_workload() = candidate.workload();
+  return scenario;
+}
+
+absl::StatusOr<Row> ReadRow(const cli::Measurement& measurement, const std::string& file,
+                            const catalog::Snapshot& snapshot) {
+  if (!measurement.status.ok()) return measurement.status;
+  rpc::ScenarioReader reader(snapshot, absl::UnixEpoch());
+  reader.ReadAll(ScenarioOf(measurement), "");
+  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
+  if (!scenario.ok()) return scenario.status();
+  const v1::ProfileSample& s = measurement.sample;
+  const std::string& engine = s.deployment().engine();
+  const size_t at = engine.find('@');
+  Row row{.file = file,
+          .hardware = measurement.hardware_id,
+          .engine = engine.substr(0, at),
+          .version = at == std::string::npos ? "" : engine.substr(at + 1),
+          .model = s.model_id(),
+          .sample = {.scenario = **scenario,
+                     .measured = {Or(s.has_ttft_seconds(), s.ttft_seconds()),
+                                  Or(s.has_tpot_seconds(), s.tpot_seconds()),
+                                  Or(s.has_e2e_seconds(), s.e2e_seconds())}},
+          .served = s.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS,
+          .mixture = (*scenario)->model->mixture_of_experts.has_value()};
+  return row;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Row>> ReadRows(const std::vector<std::string>& files, const catalog::Snapshot& snapshot) {
+  std::vector<Row> rows;
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    const absl::StatusOr<cli::MeasurementFile> read = cli::ReadMeasurements(file, in);
+    if (!read.ok()) return read.status();
+    for (const cli::Measurement& measurement : read->rows) {
+      absl::StatusOr<Row> row = ReadRow(measurement, std::filesystem::path(file).stem().string(), snapshot);
+      if (!row.ok()) {
+        return absl::Status(row.status().code(), absl::StrCat(cli::Place(measurement), ": ", row.status().message()));
+      }
+      rows.push_back(*std::move(row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace foretoken::validation

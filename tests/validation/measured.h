@@ -1,0 +1,32 @@
+// The measurements of this folder as the core model reads them.
+#ifndef FORETOKEN_TESTS_VALIDATION_MEASURED_H_
+#define FORETOKEN_TESTS_VALIDATION_MEASURED_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/calibration/fit.h"
+#include "server/catalog/snapshot.h"
+
+namespace foretoken::validation {
+
+// One row.
+struct Row {
+  std::string file, hardware, engine, version, model;
+  Sample sample;
+  bool served = false;   // continuous batching
+  bool mixture = false;  // of experts
+
+  // What errors are averaged within: one curve of one source.
+  std::string Group() const { return file + "/" + hardware + "/" + engine + "/" + model; }
+  std::string EngineAtVersion() const { return version.empty() ? engine : engine + "@" + version; }
+};
+
+
+// Reads files of the form of README.md. Errors: the first row that cannot be read or names an unknown id.
+absl::StatusOr<std::vector<Row>> ReadRows(const std::vector<std::string>& files, const catalog::Snapshot& snapshot);
+
+}  // namespace foretoken::validation
+
+#endif  // FORETOKEN_TESTS_VALIDATION_MEASURED_H_
