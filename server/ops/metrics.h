@@ -34,8 +34,12 @@ enum class Rpc {
   kListModels,
   kDeleteHardware,
   kDeleteModel,
+  kListRevisions,
+  kRollbackHardware,
+  kRollbackModel,
+  kGetCatalogStatus,
 };
-inline constexpr int kNumRpcs = 12;
+inline constexpr int kNumRpcs = 16;
 
 struct RpcName {
   std::string_view service, method, type;

@@ -1,7 +1,6 @@
 // Get and List.
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -21,8 +20,8 @@ absl::Status RequireId(const std::string& id, std::string_view field) {
 }
 
 // Both collections page alike; `records` are sorted by id.
-template <typename Record, typename Request, typename Response>
-absl::Status ListPage(const std::vector<Record>& records, std::string_view collection, const Request& request,
+template <typename Records, typename Request, typename Response>
+absl::Status ListPage(const Records& records, std::string_view collection, const Request& request,
                       Response& response) {
   if (request.page_size() < 0) {
     return Refusal(Reason::kInvalidField, "page_size",
@@ -32,13 +31,13 @@ absl::Status ListPage(const std::vector<Record>& records, std::string_view colle
   if (!after.ok()) return after.status();
   const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   int matching = 0;
-  for (const Record& record : records) {
-    const std::string& id = record.entry.spec().id();
+  for (const auto& record : records) {
+    const std::string& id = record->entry.spec().id();
     if (!absl::StrContains(id, request.id_contains())) continue;
     ++matching;
     if (id <= *after) continue;
     if (response.entries_size() < page_size) {
-      *response.add_entries() = record.entry;
+      *response.add_entries() = record->entry;
     } else if (response.next_page_token().empty()) {
       const std::string& last = response.entries(page_size - 1).spec().id();
       response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
