@@ -88,19 +88,20 @@ TEST_F(EtcdStoreTest, AnEntryThatCannotBeReadCanBeReplaced) {
 
 TEST_F(EtcdStoreTest, AWatchWhosePastEtcdForgotSaysSo) {
   const int64_t first = store_->Write(Put("a", "1"))->revision;
-  const int64_t last = store_->Write(Put("b", "1"))->revision;
+  ASSERT_TRUE(store_->Write(Put("b", "1")).ok());
+  const int64_t last = store_->Write(Put("c", "1"))->revision;
   const auto client = *EtcdClient::Make({.endpoints = {Etcd().address()}});
   EtcdWatch watch(*client, EtcdKeys(prefix_), [] {});
   watch.KnownUpTo(first, first, "id");
   const auto told = watch.Changes(first, last, absl::Now() + absl::Seconds(10));
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->entries.size(), 1u);
+  EXPECT_EQ(told->entries.size(), 2u);
   Etcd().Compact();
   EtcdWatch late(*client, EtcdKeys(prefix_), [] {});
   late.KnownUpTo(first, first, "id");
   EXPECT_FALSE(late.Changes(first, last, absl::Now() + absl::Seconds(10)));
   late.KnownUpTo(last, last, "id");  // all was read
-  const int64_t next = store_->Write(Put("c", "1"))->revision;
+  const int64_t next = store_->Write(Put("d", "1"))->revision;
   EXPECT_EQ(late.Changes(last, next, absl::Now() + absl::Seconds(10))->entries.size(), 1u);
 }
 

@@ -17,11 +17,17 @@ namespace {
 
 // An election takes one to two seconds, in which members take calls and answer none.
 constexpr absl::Duration kAttemptTimeout = absl::Milliseconds(700);
+// A channel that nobody polls connects slowly, so what is to be sent waits for it; what is not connected then is away.
+constexpr absl::Duration kConnectTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kPause = absl::Milliseconds(50);
 constexpr int kReconnectMs = 100;
 constexpr int kMaxReconnectMs = 500;
+constexpr int kConnectAttemptMs = 2'000;
 constexpr int kKeepaliveMs = 10'000;  // etcd allows one each 5 s
 constexpr int kKeepaliveTimeoutMs = 3'000;
+
+// Of a call that did not leave this process. etcd itself never answers it.
+constexpr grpc::StatusCode kNotSent = grpc::StatusCode::DO_NOT_USE;
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (path.empty()) return std::string();
@@ -47,7 +53,7 @@ grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMaxReconnectMs);  // also the longest that connecting may take
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectAttemptMs);  // how long connecting may take
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
@@ -64,6 +70,7 @@ bool IsPassing(const grpc::Status& status) {
     case grpc::StatusCode::UNKNOWN:
     case grpc::StatusCode::INTERNAL:
     case grpc::StatusCode::UNAUTHENTICATED:
+    case kNotSent:
       return true;
     default:
       return false;
@@ -81,7 +88,7 @@ absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Make(const EtcdOptions& 
   auto client = std::unique_ptr<EtcdClient>(new EtcdClient(options, *std::move(password)));
   client->name_ = absl::StrJoin(options.endpoints, ",");
   for (const std::string& endpoint : options.endpoints) {
-    Member member{.channel = grpc::CreateCustomChannel(endpoint, *credentials, Arguments())};
+    Member member{.name = endpoint, .channel = grpc::CreateCustomChannel(endpoint, *credentials, Arguments())};
     member.kv = etcdserverpb::KV::NewStub(member.channel);
     member.watch = etcdserverpb::Watch::NewStub(member.channel);
     member.lease = etcdserverpb::Lease::NewStub(member.channel);
@@ -119,6 +126,9 @@ void EtcdClient::ForgetToken() {
 }
 
 grpc::Status EtcdClient::Once(Member& member, absl::Time deadline, const Attempt& attempt) {
+  if (!member.channel->WaitForConnected(absl::ToChronoTime(std::min(deadline, absl::Now() + kConnectTimeout)))) {
+    return grpc::Status(kNotSent, absl::StrCat("cannot connect to ", member.name));
+  }
   grpc::ClientContext context;
   const absl::Time end = std::min(deadline, absl::Now() + kAttemptTimeout);
   context.set_deadline(absl::ToChronoTime(end));
@@ -178,12 +188,17 @@ grpc::Status EtcdClient::WriteTxn(const etcdserverpb::TxnRequest& request, absl:
 }
 
 bool EtcdClient::MayHaveHappened(const grpc::Status& status) {
-  return IsPassing(status) && status.error_code() != grpc::StatusCode::UNAUTHENTICATED;
+  return IsPassing(status) && !NeverTaken(status);
+}
+
+bool EtcdClient::NeverTaken(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED || status.error_code() == kNotSent;
 }
 
 std::unique_ptr<EtcdClient::WatchStream> EtcdClient::Watch(grpc::ClientContext& context) {
   size_t index = 0;
   Member& member = Preferred(index);
+  if (!member.channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectTimeout))) return nullptr;
   if (const std::string token = Token(member, absl::Now() + kAttemptTimeout); !token.empty()) {
     context.AddMetadata("token", token);
   }

@@ -37,12 +37,14 @@ class EtcdClient {
                           etcdserverpb::LeaseGrantResponse& response);
   grpc::Status Status(absl::Time deadline, etcdserverpb::StatusResponse& response);
 
-  // Tried once. An error that MayHaveHappened does not exclude leaves open whether it was done.
+  // Tried once. Its errors are of three kinds: it may have happened; no member took it, and it can be tried again; else
+  // it was refused.
   grpc::Status WriteTxn(const etcdserverpb::TxnRequest& request, absl::Time deadline,
                         etcdserverpb::TxnResponse& response);
   static bool MayHaveHappened(const grpc::Status& status);
+  static bool NeverTaken(const grpc::Status& status);
 
-  // A stream on the member that answered last. REQUIRES: `context` outlives it.
+  // A stream on the member that answered last; null: it cannot be reached. REQUIRES: `context` outlives it.
   std::unique_ptr<WatchStream> Watch(grpc::ClientContext& context);
 
   // The next call and stream go to another member.
@@ -53,6 +55,7 @@ class EtcdClient {
 
  private:
   struct Member {
+    std::string name;
     std::shared_ptr<grpc::Channel> channel;
     std::unique_ptr<etcdserverpb::KV::Stub> kv;
     std::unique_ptr<etcdserverpb::Watch::Stub> watch;

@@ -45,7 +45,7 @@ class EtcdStore : public CatalogStore {
     int64_t last_sequence = 0;  // 0: never registered
     std::vector<mvccpb::KeyValue> history;  // the newest first
   };
-  enum class Outcome { kWritten, kOthersWereFaster, kLeaseIsGone, kInDoubt };
+  enum class Outcome { kWritten, kOthersWereFaster, kNotTaken, kLeaseIsGone, kInDoubt };
 
   EtcdStore(std::unique_ptr<EtcdClient> client, const EtcdOptions& options)
       : client_(std::move(client)), keys_(options.prefix) {}

@@ -74,6 +74,7 @@ void EtcdWatch::Run() {
 void EtcdWatch::ReadStream(int64_t start, int64_t round) {
   grpc::ClientContext context;
   const std::unique_ptr<EtcdClient::WatchStream> stream = client_.Watch(context);
+  if (stream == nullptr) return;
   {
     absl::MutexLock lock(&mutex_);
     context_ = &context;

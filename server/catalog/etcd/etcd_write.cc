@@ -192,7 +192,10 @@ absl::StatusOr<EtcdStore::Outcome> EtcdStore::Try(const TxnRequest& txn, absl::T
     client_->Avoid();
     return Outcome::kInDoubt;
   }
-  if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return Outcome::kOthersWereFaster;  // with a new token
+  if (EtcdClient::NeverTaken(status)) {  // for want of a connection or a token
+    client_->Avoid();
+    return Outcome::kNotTaken;
+  }
   if (absl::StrContains(status.error_message(), "lease not found")) return Outcome::kLeaseIsGone;
   if (absl::StrContains(status.error_message(), "too large")) {
     return Refusal(Reason::kLimitExceeded, "spec",
