@@ -22,8 +22,11 @@ void AddGet(CLI::App& app, Action& chosen);               // one entry
 void AddRegisterHardware(CLI::App& app, Action& chosen);  // writes
 void AddRegisterModel(CLI::App& app, Action& chosen);
 void AddDelete(CLI::App& app, Action& chosen);
-void AddHealth(CLI::App& app, Action& chosen);      // is it serving
-void AddCompletion(CLI::App& app, Action& chosen);  // shell completion
+void AddRevisions(CLI::App& app, Action& chosen);      // an entry's history
+void AddRollback(CLI::App& app, Action& chosen);       // undo a write
+void AddCatalogStatus(CLI::App& app, Action& chosen);  // how the catalog stands with its store
+void AddHealth(CLI::App& app, Action& chosen);         // is it serving
+void AddCompletion(CLI::App& app, Action& chosen);     // shell completion
 
 }  // namespace foretoken::cli
 

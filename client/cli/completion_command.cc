@@ -29,8 +29,8 @@ _foretoken() {
         estimate:2|explain:2|compare:2|sweep:2|solve:3) words=$(_foretoken_ids models) ;;
         estimate:3|explain:3|sweep:3|solve:4|compare:*) words=$(_foretoken_ids hardware) ;;
         list:2) words='hardware models' ;;
-        get:2|delete:2) words='hardware model' ;;
-        get:3|delete:3) words=$(_foretoken_ids "${prev/%model/models}") ;;
+        get:2|delete:2|revisions:2|rollback:2) words='hardware model' ;;
+        get:3|delete:3|revisions:3|rollback:3) words=$(_foretoken_ids "${prev/%model/models}") ;;
         completion:2) words='bash zsh fish' ;;
         validate:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
@@ -57,10 +57,10 @@ complete -c foretoken -n '__foretoken_at 2 solve' -a 'batch rate prompt tp hardw
 complete -c foretoken -n '__foretoken_at 3 solve' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 4 solve' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models'
-complete -c foretoken -n '__foretoken_at 2 get delete' -a 'hardware model'
+complete -c foretoken -n '__foretoken_at 2 get delete revisions rollback' -a 'hardware model'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'
-complete -c foretoken -n '__foretoken_at 3 get delete; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
-complete -c foretoken -n '__foretoken_at 3 get delete; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
+complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
+complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__fish_seen_subcommand_from validate register-hardware register-model' -F
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'
 )";
