@@ -1,6 +1,7 @@
 // Opening and reading; etcd_write.cc writes.
 #include "server/catalog/etcd/etcd_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -18,7 +19,7 @@ using etcdserverpb::RangeResponse;
 
 constexpr absl::Duration kReadTimeout = absl::Seconds(2);
 constexpr absl::Duration kWholeTimeout = absl::Seconds(10);
-constexpr absl::Duration kOpenTimeout = absl::Seconds(10);
+constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
 constexpr int64_t kPage = 1000;
 // "foretoken 1 8f3a01c2": the value of the key that describes the store.
 constexpr char kLayout[] = "foretoken";
@@ -104,7 +105,8 @@ absl::StatusOr<int64_t> EtcdStore::ReadRevision() {
   RangeResponse response;
   const grpc::Status status = client_->Range(request, absl::Now() + kReadTimeout, response);
   if (!status.ok()) return Error("read", status);
-  return response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision();
+  // What was put past the store, by hand, the watch alone can tell.
+  return std::max(response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision(), watch_ == nullptr ? 0 : watch_->Last());
 }
 
 // The first page comes with the head and the store's id in one transaction, the others at the revision of that one.
@@ -130,6 +132,7 @@ absl::StatusOr<StoreContents> EtcdStore::ReadAll() {
                                     contents, *store_id);
     if (!status.ok()) return status;
   }
+  for (const StoredEntry& entry : contents.entries) contents.revision = std::max(contents.revision, entry.revision);
   if (watch_ != nullptr) watch_->KnownUpTo(contents.revision, response.header().revision(), *store_id);
   return contents;
 }

@@ -28,7 +28,8 @@ EtcdWatch::~EtcdWatch() {
 
 void EtcdWatch::KnownUpTo(int64_t known, int64_t read, const std::string& store_id) {
   absl::MutexLock lock(&mutex_);
-  if (known_ && !lost_ && last_ >= known && since_ <= known && store_id_ == store_id) return;
+  const bool as_far = last_ >= known && since_ <= known && next_ <= read + 1;
+  if (known_ && !lost_ && as_far && store_id_ == store_id) return;
   known_ = true;
   lost_ = false;
   ++round_;
@@ -38,6 +39,11 @@ void EtcdWatch::KnownUpTo(int64_t known, int64_t read, const std::string& store_
   changes_.clear();
   bytes_ = 0;
   if (context_ != nullptr) context_->TryCancel();
+}
+
+int64_t EtcdWatch::Last() {
+  absl::MutexLock lock(&mutex_);
+  return lost_ ? 0 : last_;
 }
 
 std::optional<StoreChanges> EtcdWatch::Changes(int64_t after, int64_t reach, absl::Time deadline) {

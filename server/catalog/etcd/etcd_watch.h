@@ -30,8 +30,12 @@ class EtcdWatch {
   EtcdWatch& operator=(const EtcdWatch&) = delete;
 
   // Told after a full reading: the store of this id is known up to `known`, a revision of the store, which it was at
-  // `read`, a revision of etcd. A watch that is as far goes on; any other begins there.
+  // `read`, a revision of etcd. A watch that is as far goes on; one that is behind, or ahead as after a backup was
+  // restored, begins there.
   void KnownUpTo(int64_t known, int64_t read, const std::string& store_id);
+
+  // The last change that was seen; 0: none.
+  int64_t Last();
 
   // What happened after `after`, waiting for `reach` until `deadline`; nothing: it cannot be told.
   std::optional<StoreChanges> Changes(int64_t after, int64_t reach, absl::Time deadline);
