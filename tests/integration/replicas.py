@@ -76,7 +76,7 @@ class Writer(threading.Thread):
         spec = hardware(identifier, notes=value)
         if not valid:
             spec["memory_bandwidth_bytes_per_second"] = -1.0
-        fields = {"spec": spec, "request_id": request_id or value, **({"etag": etag} if etag else {})}
+        fields = {"spec": spec, "request_id": request_id or value[:64], **({"etag": etag} if etag else {})}
         began = time.monotonic()
         try:
             reply = self.server.client.call("CatalogService/RegisterHardware", timeout=self.timeout, **fields)
