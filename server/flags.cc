@@ -30,7 +30,7 @@ ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
 ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
-ABSL_FLAG(absl::Duration, refresh_interval, absl::Seconds(1), "how often the store is asked for others' writes");
+ABSL_FLAG(absl::Duration, refresh_interval, absl::Milliseconds(250), "how often the store is asked for others' writes");
 
 namespace foretoken {
 namespace {

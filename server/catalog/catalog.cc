@@ -12,6 +12,8 @@ namespace {
 
 // How long a store may take to tell what it says that it knows; all of it is read then.
 constexpr absl::Duration kNewsTimeout = absl::Seconds(1);
+// How long Refresh asks for the store's revision: shorter than kStaleAfter, so that a silent store is told in time.
+constexpr absl::Duration kRefreshTimeout = absl::Seconds(2);
 
 // Generations are drawn from one counter, so that no two snapshots of any catalog share one.
 uint64_t NextGeneration() {
@@ -39,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Bundle bundle, std::uniqu
     absl::MutexLock lock(&catalog->state_mutex_);
     catalog->Publish();  // never null, whatever the store says
   }
-  if (absl::Status status = catalog->Agree(true); !status.ok()) return status;
+  if (absl::Status status = catalog->Agree(true, absl::InfiniteFuture()); !status.ok()) return status;
   return catalog;
 }
 
@@ -112,13 +114,13 @@ absl::Status Catalog::Follow(int64_t reach) {
   return absl::OkStatus();
 }
 
-absl::Status Catalog::Agree(bool full) {
+absl::Status Catalog::Agree(bool full, absl::Time deadline) {
   const absl::Time began = clock_();
   absl::Status status;
   if (full) {
     status = ReadWhole();
   } else {
-    const absl::StatusOr<int64_t> revision = store_->ReadRevision();
+    const absl::StatusOr<int64_t> revision = store_->ReadRevision(deadline);
     status = revision.ok() ? Follow(*revision) : revision.status();
   }
   absl::MutexLock lock(&state_mutex_);
@@ -139,7 +141,7 @@ bool Catalog::FullReadingIsDue() const {
   return clock_() - full_reading_ >= kFullReadingInterval;
 }
 
-absl::Status Catalog::Refresh() { return Agree(FullReadingIsDue()); }
+absl::Status Catalog::Refresh() { return Agree(FullReadingIsDue(), absl::Now() + kRefreshTimeout); }
 
 void Catalog::WaitForNews(absl::Duration timeout) {
   absl::MutexLock lock(&news_mutex_);

@@ -108,8 +108,8 @@ class Catalog {
   // Reads what the store tells; no lock is held meanwhile.
   absl::Status ReadWhole();
   absl::Status Follow(int64_t reach);
-  // Asks the store for its revision and follows it there; `full`: reads it all.
-  absl::Status Agree(bool full);
+  // Asks the store for its revision, until `deadline`, and follows it there; `full`: reads it all.
+  absl::Status Agree(bool full, absl::Time deadline);
   int64_t Revision() const;
   bool FullReadingIsDue() const;
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_mutex_);

@@ -66,7 +66,7 @@ template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spec, const WriteOptions& options) {
   if (const auto checked = Checked<Kind>(spec); !checked.ok()) return checked.status();
   // What the entry keeps of the one it replaces must not be of an older one.
-  if (absl::Status status = Agree(false); !status.ok()) return WithOutcome(status, kNothingWritten);
+  if (absl::Status status = Agree(false, options.deadline); !status.ok()) return WithOutcome(status, kNothingWritten);
   typename Kind::Spec kept = spec;
   KeepProfiles(*Current(), kept);
   absl::StatusOr<std::string> value = Checked<Kind>(kept);
@@ -111,7 +111,7 @@ absl::Status Catalog::Delete(const std::string& id, WriteAction action, const Wr
 
 template <typename Kind>
 absl::StatusOr<std::optional<StoredRevision>> Catalog::RevisionAt(const std::string& id, int64_t revision) {
-  const absl::StatusOr<int64_t> last = store_->ReadRevision();
+  const absl::StatusOr<int64_t> last = store_->ReadRevision(absl::InfiniteFuture());
   if (!last.ok()) return last.status();
   if (revision < 0 || revision > *last) {
     return Refusal(Reason::kInvalidField, "store_revision",

@@ -17,7 +17,7 @@ absl::StatusOr<StoreContents> MemoryStore::ReadAll() {
   return contents;
 }
 
-absl::StatusOr<int64_t> MemoryStore::ReadRevision() {
+absl::StatusOr<int64_t> MemoryStore::ReadRevision(absl::Time) {
   absl::MutexLock lock(&mutex_);
   return revision_;
 }

@@ -17,7 +17,7 @@ class MemoryStore : public CatalogStore {
  public:
   std::string_view kind() const override { return "memory"; }
   absl::StatusOr<StoreContents> ReadAll() override;
-  absl::StatusOr<int64_t> ReadRevision() override;
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override;
   absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override;
   absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) override;
   absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override;

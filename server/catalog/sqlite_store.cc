@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   return std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(reader), *std::move(writer)));
 }
 
-absl::StatusOr<int64_t> SqliteStore::ReadRevision() {
+absl::StatusOr<int64_t> SqliteStore::ReadRevision(absl::Time) {
   absl::MutexLock lock(&read_mutex_);
   return reader_.OneNumber("SELECT revision FROM store");
 }

@@ -97,7 +97,7 @@ class CatalogStore {
   virtual absl::StatusOr<StoreContents> ReadAll() = 0;
 
   // The revision alone, cheaply, as it is now. Errors: kStoreUnavailable.
-  virtual absl::StatusOr<int64_t> ReadRevision() = 0;
+  virtual absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) = 0;
 
   // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has told
   // before, or until `deadline`. Nothing: the store cannot tell any more, and ReadAll must.

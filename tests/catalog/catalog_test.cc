@@ -22,9 +22,9 @@ class SharedStore : public CatalogStore {
     if (!fault.ok()) return fault;
     return store_.ReadAll();
   }
-  absl::StatusOr<int64_t> ReadRevision() override {
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override {
     if (!fault.ok()) return fault;
-    return store_.ReadRevision();
+    return store_.ReadRevision(deadline);
   }
   absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override {
     if (!fault.ok()) return fault;
@@ -48,8 +48,8 @@ class SwitchedStore : public SharedStore {
  public:
   SwitchedStore(CatalogStore& store, CatalogStore& backup) : SharedStore(store), backup_(backup) {}
   absl::StatusOr<StoreContents> ReadAll() override { return to_backup ? backup_.ReadAll() : SharedStore::ReadAll(); }
-  absl::StatusOr<int64_t> ReadRevision() override {
-    return to_backup ? backup_.ReadRevision() : SharedStore::ReadRevision();
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override {
+    return to_backup ? backup_.ReadRevision(deadline) : SharedStore::ReadRevision(deadline);
   }
   bool to_backup = false;
 
@@ -114,7 +114,7 @@ TEST_F(CatalogTest, TheEtagOfABundledEntryStandsForIt) {
 TEST_F(CatalogTest, ValidateOnlyChecksEverythingAndStoresNothing) {
   const auto catalog = Open();
   EXPECT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {.validate_only = true}).ok());
-  EXPECT_EQ(*store_.ReadRevision(), 0);
+  EXPECT_EQ(*store_.ReadRevision(absl::InfiniteFuture()), 0);
   EXPECT_EQ(Bandwidth(*catalog, "chip-b"), 0);
   ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {}).ok());
   EXPECT_EQ(DetailOf(catalog->PutHardware(Hardware("chip-b", 2e12), {.validate_only = true}).status()).reason,

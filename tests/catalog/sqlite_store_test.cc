@@ -80,7 +80,7 @@ CREATE INDEX requests_by_time ON requests(update_time_us);
 PRAGMA user_version = 1;)")
                   .ok());
   const auto store = *SqliteStore::Open(folder.File("c.db"));
-  EXPECT_EQ(*store->ReadRevision(), 7);
+  EXPECT_EQ(*store->ReadRevision(absl::InfiniteFuture()), 7);
   EXPECT_EQ(store->ReadAll()->entries[0].value, "1");
   EXPECT_EQ(store->ReadHistory(EntryKind::kHardware, "a")->at(0).revision, 5);
   StoreWrite again = Put("a", "1");

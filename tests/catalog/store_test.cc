@@ -61,7 +61,7 @@ class StoreTest : public testing::TestWithParam<const char*> {
 
 TEST_P(StoreTest, KeepsWhatWasWritten) {
   EXPECT_EQ(store_->kind(), GetParam());
-  EXPECT_EQ(*store_->ReadRevision(), 0);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
   const StoreWriteResult written = *store_->Write(Put("a", std::string("bytes\0and more", 14)));
   EXPECT_GT(written.revision, 0);
   const StoreContents contents = *store_->ReadAll();
@@ -119,11 +119,11 @@ TEST_P(StoreTest, EtagsDoNotRepeatInAStoreMadeAnew) {
 TEST_P(StoreTest, TheRevisionOnlyGrowsAndARefusedWriteLeavesIt) {
   const int64_t first = store_->Write(Put("a", "1"))->revision;
   EXPECT_EQ(ReasonOf(Put("a", "2")), Reason::kAlreadyExists);
-  EXPECT_EQ(*store_->ReadRevision(), first);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), first);
   const int64_t second = store_->Write(Erase("a"))->revision;
   EXPECT_GT(second, first);
   EXPECT_EQ(ReasonOf(Erase("a")), Reason::kUnknownId);
-  EXPECT_EQ(*store_->ReadRevision(), second);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), second);
   EXPECT_TRUE(store_->ReadAll()->entries.empty());
   EXPECT_EQ(store_->ReadAll()->revision, second);
 }
@@ -137,7 +137,7 @@ TEST_P(StoreTest, ARepeatedRequestGetsTheFirstAnswer) {
   EXPECT_EQ(again.etag, first.etag);
   EXPECT_EQ(again.revision, first.revision);
   EXPECT_EQ(again.value, "1");
-  EXPECT_EQ(*store_->ReadRevision(), first.revision);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), first.revision);
   write.payload_digest = "d2";
   EXPECT_EQ(ReasonOf(write), Reason::kRequestIdReused);
   write.now = kNow + absl::Hours(26);  // forgotten by now
@@ -161,7 +161,7 @@ TEST_P(StoreTest, ADryRunChecksEverythingAndWritesNothing) {
   dry.request_id = "job-9";
   dry.payload_digest = "d1";
   EXPECT_TRUE(store_->Write(dry).ok());
-  EXPECT_EQ(*store_->ReadRevision(), 0);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
   StoreWrite wet = dry;
   wet.dry_run = false;
   const std::string etag = store_->Write(wet)->etag;
@@ -267,7 +267,7 @@ TEST_P(StoreTest, AWriteThatIsOutOfTimeSaysThatNothingWasWritten) {
   const absl::Status status = store_->Write(late).status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kStoreUnavailable);
   EXPECT_THAT(std::string(status.message()), testing::EndsWith(kNothingWritten));
-  EXPECT_EQ(*store_->ReadRevision(), 0);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreTest, testing::Values("memory", "sqlite", "etcd"),
@@ -279,7 +279,7 @@ using SharedStoreTest = StoreTest;
 TEST_P(SharedStoreTest, EachSeesWhatTheOtherWrites) {
   const auto other = Open();
   const int64_t written = store_->Write(Put("a", "1"))->revision;
-  EXPECT_EQ(*other->ReadRevision(), written);
+  EXPECT_EQ(*other->ReadRevision(absl::InfiniteFuture()), written);
   const StoreChanges changes = ChangesAfter(*other, 0, written);
   ASSERT_EQ(changes.entries.size(), 1u);
   EXPECT_EQ(changes.entries[0].value, "1");

@@ -30,6 +30,7 @@ class Chaos:
         self.cluster, self.servers, self.gates, self.journal = cluster, servers, gates, journal
         self.done = Counter()
         self.estimates = Counter()
+        self.restarted = Counter()  # of each replica; odd while it is down
         self.ending = threading.Event()
 
     # Each fault ends with the system whole again.
@@ -57,11 +58,13 @@ class Chaos:
 
     def kill_a_replica(self):
         server = self.random.choice(self.servers)
+        self.restarted[server] += 1
         server.process.kill()
         server.process.wait(timeout=30)
         self.cluster.wait_for_leader()  # a server does not start without its store
         server.client.close()
         server.start()
+        self.restarted[server] += 1
 
     def compact(self):
         self.cluster.wait_for_leader()
@@ -99,11 +102,13 @@ class Chaos:
         """Estimates go on at every replica that runs, whatever the store does."""
         while not self.ending.wait(0.02):
             for server in self.servers:
+                before = self.restarted[server]
                 try:
                     reply = server.client.call("EstimatorService/Estimate", scenario=scenario(), timeout=5)
                     self.estimates["stale" if reply.catalog_revision.HasField("stale_since") else "fresh"] += 1
                 except (Refused, ValueError):
-                    self.estimates["failed" if server.process.poll() is None else "not running"] += 1
+                    running = before % 2 == 0 and before == self.restarted[server]
+                    self.estimates["failed" if running else "not running"] += 1
 
     def run(self, seconds):
         asker = threading.Thread(target=self.ask_for_estimates)

@@ -18,7 +18,7 @@ using etcdserverpb::RangeRequest;
 using etcdserverpb::RangeResponse;
 
 constexpr absl::Duration kReadTimeout = absl::Seconds(2);
-constexpr absl::Duration kWholeTimeout = absl::Seconds(10);
+constexpr absl::Duration kWholeTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
 constexpr int64_t kPage = 1000;
 // "foretoken 1 8f3a01c2": the value of the key that describes the store.
@@ -98,12 +98,12 @@ void EtcdStore::OnNews(std::function<void()> news) {
   watch_ = std::make_unique<EtcdWatch>(*client_, keys_, std::move(news));
 }
 
-absl::StatusOr<int64_t> EtcdStore::ReadRevision() {
+absl::StatusOr<int64_t> EtcdStore::ReadRevision(absl::Time deadline) {
   RangeRequest request;
   request.set_key(keys_.Head());
   request.set_keys_only(true);
   RangeResponse response;
-  const grpc::Status status = client_->Range(request, absl::Now() + kReadTimeout, response);
+  const grpc::Status status = client_->Range(request, std::min(deadline, absl::Now() + kWriteTimeout), response);
   if (!status.ok()) return Error("read", status);
   // What was put past the store, by hand, the watch alone can tell.
   return std::max(response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision(), watch_ == nullptr ? 0 : watch_->Last());
