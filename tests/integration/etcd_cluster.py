@@ -60,7 +60,9 @@ def read_varint(message, at):
 class EtcdCluster:
     """Starts `size` members at once and waits until they have a leader."""
 
-    def __init__(self, size=3, flags=()):
+    def __init__(self, size=3, flags=(), scheme="http", credentials=None):
+        """`scheme` of the client addresses; `credentials` of calls to them, where it is https."""
+        self.scheme, self.credentials = scheme, credentials
         self.folder = tempfile.mkdtemp(prefix="foretoken-etcd-")
         self.flags = list(flags)
         self.names = [f"m{i}" for i in range(size)]
@@ -77,8 +79,8 @@ class EtcdCluster:
         with open(os.path.join(self.folder, name + ".log"), "ab") as log:
             self.processes[name] = subprocess.Popen(
                 ["etcd", "--name", name, "--data-dir", os.path.join(self.folder, name),
-                 "--listen-client-urls", f"http://{self.clients[name]}",
-                 "--advertise-client-urls", f"http://{self.clients[name]}",
+                 "--listen-client-urls", f"{self.scheme}://{self.clients[name]}",
+                 "--advertise-client-urls", f"{self.scheme}://{self.clients[name]}",
                  "--listen-peer-urls", f"http://{self.peers[name]}",
                  "--initial-advertise-peer-urls", f"http://{self.peers[name]}",
                  "--initial-cluster", cluster, *self.flags], stdout=log, stderr=log)
@@ -91,7 +93,9 @@ class EtcdCluster:
         return [name for name in self.names if self.processes[name].poll() is None]
 
     def call(self, name, method, request, timeout=2):
-        with grpc.insecure_channel(self.clients[name], options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        with (grpc.secure_channel(self.clients[name], self.credentials, options=options) if self.credentials else
+              grpc.insecure_channel(self.clients[name], options=options)) as channel:
             return channel.unary_unary("/etcdserverpb." + method)(request, timeout=timeout, wait_for_ready=True)
 
     def status(self, name):
