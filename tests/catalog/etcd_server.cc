@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/catalog/etcd/etcd_client.h"
@@ -21,16 +22,20 @@ namespace {
 
 constexpr absl::Duration kStartTimeout = absl::Seconds(30);
 
+// A free port below those that the system gives to clients of other tests.
 int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
+  absl::BitGen random;
+  for (;;) {
+    const auto port = static_cast<uint16_t>(absl::Uniform(random, 15000, 32000));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    if (free) return port;
+  }
 }
 
 pid_t Spawn(const std::string& folder, const std::string& client, const std::string& peer) {

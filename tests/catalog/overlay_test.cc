@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
 namespace foretoken::catalog {
 namespace {
 
@@ -97,6 +100,28 @@ TEST(OverlayTest, WhatCannotBeReadIsNamedUntilItIsReplaced) {
   EXPECT_EQ(Bandwidth(*overlay.MakeSnapshot(), "chip-a"), 3e12);
   overlay.Reset({{Hardware("chip-a", 3e12, 3)}, 4});
   EXPECT_TRUE(overlay.skipped().empty());
+}
+
+// As many entries as a large fleet has: the first reading is quick, and a change touches what changed alone.
+TEST(OverlayTest, TenThousandOfEachKind) {
+  constexpr int kEntries = 10'000;
+  StoreContents contents{.entries = {}, .revision = 2 * kEntries};
+  for (int i = 0; i < kEntries; ++i) {
+    contents.entries.push_back(Hardware(absl::StrCat("chip-", i), 2e12, i + 1));
+    contents.entries.push_back(Model(absl::StrCat("model-", i), v1::DTYPE_BF16, kEntries + i + 1));
+  }
+  Overlay overlay(TestBundle());
+  const absl::Time began = absl::Now();
+  overlay.Reset(contents);
+  EXPECT_LT(absl::Now() - began, absl::Seconds(3));
+  const auto before = overlay.MakeSnapshot();
+  EXPECT_EQ(before->hardware().size(), kEntries + 1u);
+  overlay.Apply({{Hardware("chip-77", 3e12, 2 * kEntries + 1)}, 2 * kEntries + 1}, 2 * kEntries);
+  const auto after = overlay.MakeSnapshot();
+  EXPECT_EQ(&before->models(), &after->models()) << "the other kind is the same collection";
+  int changed = 0;
+  for (size_t i = 0; i < before->hardware().size(); ++i) changed += before->hardware()[i] != after->hardware()[i];
+  EXPECT_EQ(changed, 1);
 }
 
 // A profile that leaves its dtypes open follows its model, whichever of the two comes or changes first.

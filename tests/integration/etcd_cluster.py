@@ -4,6 +4,7 @@ Members end by SIGKILL to their own process ids: without a quorum etcd does not 
 """
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -13,9 +14,20 @@ import time
 
 import grpc
 
-from server_process import free_port
-
 START_SECONDS = 60
+
+
+def member_port():
+    """A free port below those that the system gives to clients, so that it is free still when a member comes back."""
+    for _ in range(1000):
+        port = random.SystemRandom().randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise RuntimeError("no free port")
 
 
 def field(number, payload):
@@ -66,8 +78,8 @@ class EtcdCluster:
         self.folder = tempfile.mkdtemp(prefix="foretoken-etcd-")
         self.flags = list(flags)
         self.names = [f"m{i}" for i in range(size)]
-        self.clients = {name: f"127.0.0.1:{free_port()}" for name in self.names}
-        self.peers = {name: f"127.0.0.1:{free_port()}" for name in self.names}
+        self.clients = {name: f"127.0.0.1:{member_port()}" for name in self.names}
+        self.peers = {name: f"127.0.0.1:{member_port()}" for name in self.names}
         self.processes = {}
         for name in self.names:
             self.start(name)
