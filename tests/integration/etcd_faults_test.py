@@ -8,7 +8,7 @@ import unittest
 
 from etcd_cluster import EtcdCluster, Gate
 from foretoken_api import Refused
-from journal import NOTHING, Journal
+from journal import MAY_BE, NOTHING, Journal
 from replicas import Writer, check_agreement, entries, replicas, wait_until, writers
 from scenarios import hardware, scenario
 
@@ -196,6 +196,35 @@ class Network(unittest.TestCase):
                 time.sleep(1)
             check_agreement(self, [near, far], journal)
             print(f"cut off: {dict(journal.counts())}, codes {dict(journal.codes)}")
+
+    def test_a_write_whose_answer_is_lost_says_that_it_may_have_happened(self):
+        with replicas([self.cluster.store(), self.far_store]) as (near, far):
+            for gate in self.gates:
+                gate.hold_replies_after(b"lost answer", self.gates)
+            write = {"spec": hardware("chip", notes="lost answer"), "request_id": "job-7"}
+            with self.assertRaises(Refused) as refused:
+                far.client.call("CatalogService/RegisterHardware", timeout=4, **write)
+            self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+            self.assertIn(MAY_BE, refused.exception.message)
+            self.reopen()
+            there = near.client.call("CatalogService/GetHardware", hardware_id="chip").entry
+            again = near.client.call("CatalogService/RegisterHardware", **write).entry
+            self.assertEqual(again, there, "the repetition gets the first answer")
+            self.assertEqual(len(near.client.call("CatalogService/ListRevisions", hardware_id="chip").revisions), 1)
+            wait_until(lambda: entries(near) == entries(far), 15, "the replicas agree")
+
+    def test_a_write_whose_answer_one_member_loses_is_made_once(self):
+        with replicas([self.cluster.store(), self.far_store]) as (near, far):
+            for i in range(3):
+                for gate in self.gates:  # whichever member is asked
+                    gate.hold_replies_after(b"lost %d" % i, [gate])
+                reply = far.client.call("CatalogService/RegisterHardware", timeout=10,
+                                        spec=hardware(f"chip-{i}", notes=f"lost {i}"))
+                self.reopen()
+                there = near.client.call("CatalogService/GetHardware", hardware_id=f"chip-{i}").entry
+                self.assertEqual(there, reply.entry)
+                history = near.client.call("CatalogService/ListRevisions", hardware_id=f"chip-{i}").revisions
+                self.assertEqual(len(history), 1)
 
     def test_compaction_while_a_replica_is_away(self):
         with replicas([self.cluster.store(), self.far_store]) as (near, far):
