@@ -22,7 +22,7 @@ struct ReasonInfo {
 };
 
 // Indexed by Reason.
-constexpr std::array<ReasonInfo, 16> kReasons = {{
+constexpr std::array<ReasonInfo, 17> kReasons = {{
     {"UNSPECIFIED", absl::StatusCode::kUnknown},
     {"INVALID_FIELD", absl::StatusCode::kInvalidArgument},
     {"UNKNOWN_ID", absl::StatusCode::kNotFound},
@@ -39,6 +39,7 @@ constexpr std::array<ReasonInfo, 16> kReasons = {{
     {"STORE_UNAVAILABLE", absl::StatusCode::kUnavailable},
     {"INSUFFICIENT_SAMPLES", absl::StatusCode::kFailedPrecondition},
     {"UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
+    {"POOR_FIT", absl::StatusCode::kFailedPrecondition},
 }};
 
 const ReasonInfo& InfoOf(Reason reason) { return kReasons[static_cast<size_t>(reason)]; }

@@ -32,6 +32,7 @@ enum class Reason {
   kStoreUnavailable,
   kInsufficientSamples,
   kUnstableLoad,
+  kPoorFit,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.

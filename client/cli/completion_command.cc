@@ -32,7 +32,7 @@ _foretoken() {
         get:2|delete:2) words='hardware model' ;;
         get:3|delete:3) words=$(_foretoken_ids "${prev/%model/models}") ;;
         completion:2) words='bash zsh fish' ;;
-        validate:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        validate:*|fit:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
     fi
   fi
@@ -61,7 +61,7 @@ complete -c foretoken -n '__foretoken_at 2 get delete' -a 'hardware model'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'
 complete -c foretoken -n '__foretoken_at 3 get delete; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 3 get delete; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
-complete -c foretoken -n '__fish_seen_subcommand_from validate register-hardware register-model' -F
+complete -c foretoken -n '__fish_seen_subcommand_from validate fit register-hardware register-model' -F
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'
 )";
 

@@ -27,8 +27,8 @@ struct WriteOptions {
   bool validate_only = false;
 };
 
-// Copies the linear profiles of the entry that `spec` replaces, unless it lists its own: profiles outlive a change of
-// the figures.
+// Copies the linear profiles and the calibrations of the entry that `spec` replaces, unless it lists its own: they
+// outlive a change of the figures.
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
 
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks

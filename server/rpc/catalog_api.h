@@ -18,7 +18,7 @@ absl::Status List(const v1::ListModelsRequest& request, const catalog::Snapshot&
                   v1::ListModelsResponse& response);
 
 // Writes: they wait for the store. Errors: as CatalogService documents.
-absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog,
+absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog, absl::Time now,
                       v1::RegisterHardwareResponse& response);
 absl::Status Register(const v1::RegisterModelRequest& request, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response);

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* CatalogService::RegisterHardware(grpc::CallbackServerC
                                                            const v1::RegisterHardwareRequest* request,
                                                            v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes,
-               [this, request, response](const Call&) { return Register(*request, *deps_.catalog, *response); });
+               [this, request, response](const Call&) { return Register(*request, *deps_.catalog, deps_.clock(), *response); });
 }
 
 grpc::ServerUnaryReactor* CatalogService::RegisterModel(grpc::CallbackServerContext* context,
