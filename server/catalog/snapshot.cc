@@ -65,7 +65,7 @@ std::string ModelId(const ModelRecord& record) { return record.entry.spec().id()
 }  // namespace
 
 Snapshot::Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-                   std::shared_ptr<const Calibrations> calibrations, absl::Time loaded)
+                   std::shared_ptr<const ShippedCalibrations> calibrations, absl::Time loaded)
     : hardware_(std::move(hardware)),
       models_(std::move(models)),
       revision_(std::move(revision)),

@@ -48,6 +48,20 @@ grpc::ServerUnaryReactor* CatalogService::ListModels(grpc::CallbackServerContext
   });
 }
 
+grpc::ServerUnaryReactor* CatalogService::GetCalibration(grpc::CallbackServerContext* context,
+                                                         const v1::GetCalibrationRequest* request,
+                                                         v1::GetCalibrationResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kGetCalibration, nullptr,
+               [this, request, response](const Call&) { return Get(*request, *deps_.catalog->snapshot(), *response); });
+}
+
+grpc::ServerUnaryReactor* CatalogService::ListCalibrations(grpc::CallbackServerContext* context,
+                                                           const v1::ListCalibrationsRequest* request,
+                                                           v1::ListCalibrationsResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr,
+               [this, request, response](const Call&) { return List(*request, *deps_.catalog->snapshot(), *response); });
+}
+
 grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerContext* context,
                                                          const v1::DeleteHardwareRequest* request,
                                                          v1::DeleteHardwareResponse* response) {
