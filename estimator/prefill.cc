@@ -10,9 +10,7 @@ namespace {
 
 // All chunks of the batch, each through all stages before the next.
 TimeParts AllChunks(const StepModel& model, const PrefillShape& shape) {
-  const double chunks = PrefillChunks(shape);
-  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
-  return PanelSum(chunk, 0, chunks - 2) + chunk(chunks - 1);
+  return SumOverChunks(model, shape, [&](double index) { return PrefillChunk(model, shape, index); });
 }
 
 // `passes` equal pieces of work follow each other through pp stages: each stage works passes/pp of a piece's whole
@@ -63,6 +61,13 @@ StepShape ChunkStep(const PrefillShape& shape, double index) {
 
 TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index) {
   return StepTime(model, ChunkStep(shape, index));
+}
+
+TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape, absl::FunctionRef<TimeParts(double)> step) {
+  const double last = PrefillChunks(shape) - 1;
+  bool sawtooth = false;
+  for (const AttentionGroup& group : model.shard.attention) sawtooth = sawtooth || group.chunked;
+  return PanelSum(step, 0, last - 1, sawtooth ? kSawtooth : kSmooth) + step(last);
 }
 
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {

@@ -177,7 +177,8 @@ void AddCommunication(const StepModel& model, double tokens, OperatorCosts& cost
         {.kind = OperatorKind::kStageTransfer,
          .count = count,
          .sent = count * message / s.tensor_parallel,
-         .communication = count * PointToPoint(model.machine.fabric, message / s.tensor_parallel, s.tensor_parallel)});
+         .communication =
+             StageTransfers(model.machine.fabric, message / s.tensor_parallel, s.tensor_parallel, s.stages)});
   }
 }
 
