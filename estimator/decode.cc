@@ -99,10 +99,17 @@ DecodeCurve::Line DecodeCurve::LineOfChunk(double index, double window) const {
 
 TimeParts DecodeCurve::SumSmooth(const Line& line, double first, double last) const {
   const auto step = [&](double context) { return Finish(line.base + line.slope * context); };
+  // A short panel after the split would look at the step before it, where the device does not yet decide.
+  const auto sum = [&](double from, double to) {
+    const double count = std::round(to - from + 1);
+    const bool whole = std::abs(to - from + 1 - count) < 1e-6;  // not where an attention chunk is a sample of many
+    if (!whole || count > kSlowSumSteps) return GaussSum(step, from, to);
+    return SlowSum([&](double i) { return step(from + i); }, 0, count - 1);
+  };
   // Where the device overtakes the host; not a number, and then no split, where it never does.
   const double split = std::floor((host_ - line.base.Total()) / line.slope.Total());
-  if (!(split >= first && split < last)) return GaussSum(step, first, last);
-  return GaussSum(step, first, split) + GaussSum(step, split + 1, last);
+  if (!(split >= first && split < last)) return sum(first, last);
+  return sum(first, split) + sum(split + 1, last);
 }
 
 }  // namespace foretoken

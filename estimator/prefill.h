@@ -32,8 +32,9 @@ double PrefillChunks(const PrefillShape& shape);
 TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape,
                         absl::FunctionRef<TimeParts(double index)> step);
 
-// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and m passes
-// (microbatches and chunks) that follow each other at (m + pp - 1)/pp times a pass, whose bubble counts as queueing.
+// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and passes
+// (microbatches and chunks) that follow each other: 1/pp of all and (pp - 1)/pp of the longest, (m + pp - 1)/pp times a
+// pass where all m are equal; that bubble counts as queueing. Source: proportionate flow shop (Pinedo, "Scheduling").
 // Admission (a0 + a1 B) is on top, as host time.
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape);
 

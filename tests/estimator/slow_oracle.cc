@@ -108,28 +108,25 @@ double SlowOracle::Step(const Shape& x) const {
   return Smax(device, host) + tokens * e_.host_token.value() + x.logits * e_.host_request.value();
 }
 
-double SlowOracle::ChunkedPrefill(double sequences) const {
+SlowOracle::Chunks SlowOracle::ChunkedPrefill(double sequences) const {
   const double all = w_.prompt_tokens - w_.cached_prefix_tokens;
   const double size = std::min<double>(all, d_.prefill_chunk_tokens.value_or(w_.prompt_tokens));
-  double time = 0;
+  Chunks chunks;
   for (double done = 0; done < all; done += size) {
     const double n = std::min(size, all - done);
-    time += Step({.prefilling = sequences,
-                  .n = n,
-                  .p = w_.cached_prefix_tokens + done,
-                  .logits = done + n >= all ? sequences : 0});
+    const double logits = done + n >= all ? sequences : 0;
+    const double step = Step({.prefilling = sequences, .n = n, .p = w_.cached_prefix_tokens + done, .logits = logits});
+    chunks.time += step;
+    chunks.longest = std::max(chunks.longest, step);
   }
-  return time;
+  return chunks;
 }
 
 double SlowOracle::Prefill() const {
-  double best = ChunkedPrefill(batch_);
-  const double all = w_.prompt_tokens - w_.cached_prefix_tokens;
-  const double chunks = std::max(1.0, all / d_.prefill_chunk_tokens.value_or(w_.prompt_tokens));
+  double best = ChunkedPrefill(batch_).time;
   for (double size = batch_, next = 1; pp_ > 1; size = next, next *= 2) {  // the batch whole, then 1, 2, 4, ...
-    const double parts = Up(batch_, size);
-    const double together = parts * ChunkedPrefill(size);
-    best = std::min(best, together / pp_ + together / (parts * chunks) * (pp_ - 1) / pp_);
+    const Chunks part = ChunkedPrefill(size);
+    best = std::min(best, Up(batch_, size) * part.time / pp_ + part.longest * (pp_ - 1) / pp_);
     if (next >= batch_) break;
   }
   return best + e_.admission.value() + batch_ * e_.admission_per_request.value() + Around();

@@ -41,7 +41,11 @@ class SlowOracle {
   double Communication(double tokens) const;
   double Head(double rows) const;
   double AllReduce(double bytes) const;
-  double ChunkedPrefill(double sequences) const;
+  struct Chunks {
+    double time = 0;  // of all
+    double longest = 0;
+  };
+  Chunks ChunkedPrefill(double sequences) const;
   double Around() const;
 
   bool IsMoe(int layer) const;

@@ -82,7 +82,7 @@ double SlowOracle::Experts(double tokens, const Shape& x) const {
   const double replicas = ep > 1 ? d_.data_parallel : 1;  // those whose tokens meet
   const double all = tokens * replicas;
   const bool identical = w_.expert_routing == ExpertRouting::kIdenticalPrompts;
-  const double independent = identical ? tokens / (x.decoding + x.prefilling) : all;
+  const double independent = identical ? (x.prefilling > 0 ? x.n : 0) + (x.decoding > 0 ? 1 : 0) : all;
   const double chosen = moe.num_experts_per_tok;
   const double distinct = moe.num_experts * (1 - std::pow(1 - chosen / moe.num_experts, independent));
   const double on_rank = std::min(moe.num_experts / ep, distinct / ep * (1 + e_.expert_skew));
