@@ -25,7 +25,7 @@ BundledEntries ReadBundle() {
     (supported ? entries.models : entries.unsupported_models).push_back(record.model);
   }
   for (const catalog::HardwareRecord& record : bundle.hardware) entries.hardware.push_back(record.hardware);
-  for (const Calibration& calibration : bundle.calibrations->all()) entries.calibrations.push_back(calibration);
+  for (const Calibration& calibration : bundle.calibrations->parsed.all()) entries.calibrations.push_back(calibration);
   return entries;
 }
 
