@@ -243,6 +243,11 @@ absl::Status Catalog::Delete(const std::string& id, const WriteOptions& options)
   if (DetailOf(result.status()).reason != Reason::kUnknownId) return result.status();
   const auto record = Kind::Find(*Current(), id);
   if (!record.ok()) return record.status();
+  if ((*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) {  // another process was first
+    Reload().IgnoreError();
+    return Refusal(Reason::kUnknownId, Kind::kIdField,
+                   absl::StrCat("\"", id, "\" is not registered any more: another call has deleted it"));
+  }
   return Refusal(Reason::kBundledEntry, Kind::kIdField,
                  absl::StrCat("\"", id, "\" is bundled: it cannot be deleted, only shadowed by a registered entry"));
 }

@@ -51,7 +51,7 @@ class Catalog {
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
 
-  // Deletes a registered entry. Errors: kUnknownId, kBundledEntry, and those of CatalogStore::Write.
+  // Deletes a registered entry. Errors: kUnknownId, kInvalidField, kBundledEntry, and those of CatalogStore::Write.
   absl::Status DeleteHardware(const std::string& id, const WriteOptions& options);
   absl::Status DeleteModel(const std::string& id, const WriteOptions& options);
 

@@ -50,7 +50,7 @@ class Snapshot {
 
   // The entry of this id.
   //
-  // Errors: kUnknownId (NOT_FOUND) about `field`, naming the closest ids.
+  // Errors, about `field`: kUnknownId (NOT_FOUND) naming the closest ids; kInvalidField where it is too long to be one.
   absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
   absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
 
