@@ -107,6 +107,17 @@ TEST(PipelineTest, IsTheSimulatedPipeline) {
   }
 }
 
+// What one device holds is the parameters, counted apart from the matrices that are multiplied; biases are left out.
+TEST(CapacityTest, OneDeviceHoldsTheParameters) {
+  for (const Model& model : Bundled().models) {
+    Deployment deployment{.weight_dtype = Dtype::kFp16};  // no model's experts are stored in it
+    ResolveDtypes(model, deployment);
+    if (model.native_dtype == Dtype::kFp16 && model.mixture_of_experts) continue;
+    const double held = MakeShard(model, deployment).weights_total / Bytes(2);
+    EXPECT_NEAR(held / CountParameters(model).Total(), 1, 7e-4) << model.id;
+  }
+}
+
 // Memory in use is counted again for one sequence more: it fits up to the largest batch and no further.
 TEST(CapacityTest, TheLargestBatchFitsAndNoLarger) {
   RandomScenarios source(43);
