@@ -38,6 +38,7 @@ double PositionsRead(const AttentionGroup& group, double n, double p) {
 double VisibleContext(const AttentionGroup& group, double c) {
   if (group.window <= 0) return c;
   if (!group.chunked) return std::min(c, group.window);
+  if (c <= 0) return 0;
   return c - (std::ceil(c / group.window) - 1) * group.window;
 }
 

@@ -14,7 +14,7 @@ double CausalPairs(const AttentionGroup& group, double new_tokens, double prior)
 // Cached and new positions whose keys and values n new tokens after p read at least once.
 double PositionsRead(const AttentionGroup& group, double new_tokens, double prior);
 
-// Positions that a decoding sequence at `context` sees: min(c, W), or its place in its chunk.
+// Positions that a decoding sequence at `context` sees: min(c, W), or its place in its chunk; none at context 0.
 double VisibleContext(const AttentionGroup& group, double context);
 
 // Distinct experts that T tokens touch when each chooses `chosen` of `experts` independently:

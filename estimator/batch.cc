@@ -59,6 +59,18 @@ BatchTimes TimeBatch(const Replica& replica, double sequences) {
           .decode_steps = steps};
 }
 
+namespace {
+
+// What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
+Seconds PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
+  Workload whole = replica.scenario.workload;
+  if (whole.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill.Total();
+  whole.kv_cache_mode = KvCacheMode::kPromptCache;
+  return PromptPhase(replica, whole, sequences).Total();
+}
+
+}  // namespace
+
 Served ServedAlone(const Replica& replica, double sequences) {
   const BatchTimes batch = TimeBatch(replica, sequences);
   const DecodePhase decode(replica.model, replica.scenario.workload, sequences, replica.speculator);
@@ -69,7 +81,7 @@ Served ServedAlone(const Replica& replica, double sequences) {
                 .held = sequences,
                 .read = sequences,
                 .prefilled = sequences,
-                .prefill_work = batch.prefill.Total(),
+                .prefill_work = PrefillWork(replica, sequences, batch.prefill),
                 .step = [decode](double j) { return decode.Step(j); }};
   if (replica.speculator != nullptr) served.round = MeanRound(replica, sequences, batch.decode_steps);
   return served;

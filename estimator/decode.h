@@ -4,7 +4,8 @@
 //   t(c) = smax(d(c), host) + per-token and per-row host time.
 // The sum over steps is taken piece by piece between windows and the crossover of device and host, each by 3-point
 // Gauss-Legendre quadrature over [first - 1/2, last + 1/2]: exact where t is linear (s = infinity, s = 1), within
-// 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. [ours]
+// 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. Of attention chunks 32 are summed one by one,
+// more are sampled (1e-3). [ours]
 #ifndef FORETOKEN_ESTIMATOR_DECODE_H_
 #define FORETOKEN_ESTIMATOR_DECODE_H_
 
@@ -40,10 +41,14 @@ class DecodeCurve {
   TimeParts Device(double context) const;
   TimeParts Finish(const TimeParts& device) const;
   Line LineAround(double context) const;
+  // The same for attention chunk number `index`, of which a chunked layer sees nothing before.
+  Line LineOfChunk(double index, double window) const;
   // A range in which no layer group meets its window.
-  TimeParts SumSmooth(double first, double last) const;
-  // Where the next window or chunk boundary after `context` lies; infinity: none.
-  double NextBreak(double context) const;
+  TimeParts SumSmooth(const Line& line, double first, double last) const;
+  // A range over attention chunks of `window` tokens.
+  TimeParts SumChunked(double first, double last, double window) const;
+  // Where the next window after `context` lies; infinity: none.
+  double NextWindow(double context) const;
 
   TimeParts fixed_;  // device time that does not depend on the context
   absl::InlinedVector<Slope, 2> slopes_;

@@ -1,7 +1,6 @@
 #include "estimator/estimator.h"
 
 #include "estimator/calibration/calibration.h"
-
 #include "estimator/cost.h"
 #include "estimator/efficiencies.h"
 #include "estimator/errors.h"
@@ -46,7 +45,7 @@ absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail
     case Method::kOperatorModel:
       break;
     case Method::kBestAvailable:
-      if (const LinearProfile* profile = FindProfile(scenario)) {
+      if (const LinearProfile* profile = FindProfile(scenario); profile != nullptr && !profile->superseded) {
         absl::StatusOr<Estimate> estimate = EstimateLinearProfile(scenario, *profile, detail);
         if (!IsBeyondProfile(estimate.status())) return estimate;
       }

@@ -110,7 +110,8 @@ void AddMlps(const Model& model, const Deployment& deployment, Shard& shard) {
   shard.elementwise_width = elements / shard.layers;
 }
 
-// Biases and norms are counted at 16 bits with the rest of what is not quantised: replicated, and small.
+// Norms are counted at 16 bits with the rest of what is not quantised: replicated, and small. Biases are not: the most
+// that a bundled model has is a thousandth of its weights.
 Bytes WeightsOfFullestDevice(const Model& model, const Shard& shard) {
   Bytes layers;
   for (const Matrix& m : shard.matrices) layers += m.layers * m.n * m.k * shard.weight;
@@ -119,12 +120,13 @@ Bytes WeightsOfFullestDevice(const Model& model, const Shard& shard) {
     const double elements = e.up_n * e.up_k + e.down_n * e.down_k;
     layers += e.layers * std::ceil(e.num_experts / e.expert_parallel) * elements * e.bytes_per_weight;
   }
-  layers += shard.layers * CountParameters(model).norms_per_layer * shard.head;
+  const ParameterCounts counts = CountParameters(model);
+  layers += shard.layers * counts.norms_per_layer * shard.head;
   const double share = std::ceil(shard.layers / shard.stages) / shard.layers;
   const Bytes table = shard.vocab * shard.hidden * shard.head;
   const bool both = shard.stages == 1 && !model.tie_word_embeddings;
   const Bytes positions = model.learned_position_rows * shard.hidden * shard.head;
-  return layers * share + table * (both ? 2 : 1) + positions;
+  return layers * share + table * (both ? 2 : 1) + positions + counts.final_norm * shard.head;
 }
 
 }  // namespace

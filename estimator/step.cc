@@ -110,11 +110,14 @@ void AddAttention(const StepModel& model, const StepShape& shape, OperatorCosts&
   }
 }
 
-// Tokens whose expert choices are independent of each other.
+// Tokens whose expert choices are independent of each other. Identical prompts choose as one of them does; those that
+// decode beside them as one more.
 double IndependentTokens(const StepModel& model, const StepShape& shape, double group_tokens) {
   if (model.expert_routing == ExpertRouting::kIndependent) return group_tokens;
-  const double sequences = shape.decode_sequences + shape.prefill_sequences;
-  return sequences > 0 ? shape.Tokens() / sequences : 0;
+  double one_of_each = 0;
+  if (shape.prefill_sequences > 0) one_of_each += shape.prefill_tokens;
+  if (shape.decode_sequences > 0) one_of_each += shape.decode_tokens;
+  return std::min(one_of_each, group_tokens);
 }
 
 void AddExperts(const StepModel& model, const StepShape& shape, OperatorCosts& costs) {
@@ -173,11 +176,11 @@ void AddCommunication(const StepModel& model, double tokens, OperatorCosts& cost
   }
   if (s.stages > 1) {
     const double count = s.stages - 1;
-    costs.push_back(
-        {.kind = OperatorKind::kStageTransfer,
-         .count = count,
-         .sent = count * message / s.tensor_parallel,
-         .communication = count * PointToPoint(model.machine.fabric, message / s.tensor_parallel, s.tensor_parallel)});
+    costs.push_back({.kind = OperatorKind::kStageTransfer,
+                     .count = count,
+                     .sent = count * message / s.tensor_parallel,
+                     .communication = StageTransfers(model.machine.fabric, message / s.tensor_parallel,
+                                                     s.tensor_parallel, s.stages)});
   }
 }
 

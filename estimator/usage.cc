@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/attention.h"
 #include "estimator/memory.h"
 
 namespace foretoken {
@@ -24,23 +25,42 @@ Bytes WeightsRead(const StepModel& model, const StepShape& shape) {
   return weights / model.shard.stages;
 }
 
-// `running` sequences are fed `tokens` each; their KV is that of `read` ones at `context`.
-Reads StepReads(const StepModel& model, double running, double read, double context, double tokens = 1) {
-  Reads reads{.weights = WeightsRead(
-                  model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens})};
+// Steps whose mean is taken: those that see prompt + 1 to prompt + count tokens.
+struct Steps {
+  double prompt = 0;
+  double count = 1;
+};
+
+// Tokens of a layer that each sequence sees on average.
+double MeanSeen(const AttentionGroup& group, const Steps& steps) {
+  return CausalPairs(group, steps.count, steps.prompt) / steps.count;
+}
+
+// Each of the crew is fed `tokens`.
+Reads StepReads(const StepModel& model, const Crew& crew, const Steps& steps, double tokens = 1) {
+  Reads reads{
+      .weights = WeightsRead(
+          model, {.decode_sequences = crew.running, .decode_tokens = tokens, .logits_rows = crew.running * tokens})};
+  const Steps of_others{.prompt = crew.others_context, .count = std::max(1.0, crew.share * steps.count)};
   for (const AttentionGroup& group : model.shard.attention) {
-    reads.kv += DecodeAttention(model, group, read, context).bytes / model.shard.stages;
+    const double seen = crew.read * MeanSeen(group, steps) + crew.others * MeanSeen(group, of_others);
+    reads.kv += seen * DecodeAttention(model, group, 1, 1).bytes / model.shard.stages;
   }
   return reads;
 }
 
 // The same of a round, per token that it yields.
-Reads RoundReads(const Replica& replica, const Served& served, double context) {
+Reads RoundReads(const Replica& replica, const Crew& crew, const Steps& steps) {
   const Speculator& s = *replica.speculator;
-  const Reads verify = StepReads(replica.model, served.running, served.read, context, s.draft_tokens + 1);
-  const Reads draft = StepReads(s.draft, served.running, served.read, context);
+  const Reads verify = StepReads(replica.model, crew, steps, s.draft_tokens + 1);
+  const Reads draft = StepReads(s.draft, crew, steps);
   return {.weights = (verify.weights + s.draft_tokens * draft.weights) / s.accepted,
           .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
+}
+
+std::vector<Crew> CrewsOf(const Served& served) {
+  if (!served.crews.empty()) return served.crews;
+  return {{.running = served.running, .read = served.read}};
 }
 
 Flops PrefillFlops(const StepModel& model, const StepShape& shape) {
@@ -85,11 +105,17 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  const double context = std::max(1, w.prompt_tokens) + std::max(1.0, w.output_tokens / 2.0);
-  Reads reads = replica.speculator != nullptr ? RoundReads(replica, served, context)
-                                              : StepReads(replica.model, served.running, served.read, context);
-  if (w.kv_cache_mode == KvCacheMode::kNone) reads.kv = Bytes(0);
-  return ModelBandwidthUtilization(reads.weights, reads.kv, tpot, replica.model.machine.memory_peak);
+  const Steps steps{.prompt = std::max(1.0 * w.prompt_tokens, 1.0), .count = std::max(1.0, w.output_tokens - 1.0)};
+  Reads mean;
+  for (const Crew& crew : CrewsOf(served)) {
+    if (!(crew.share > 0)) continue;
+    const Reads reads =
+        replica.speculator != nullptr ? RoundReads(replica, crew, steps) : StepReads(replica.model, crew, steps);
+    mean.weights += crew.share * reads.weights;
+    mean.kv += crew.share * reads.kv;
+  }
+  if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
+  return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }
 
 std::optional<double> PrefillUtilization(const Replica& replica, const Served& served) {

@@ -25,8 +25,10 @@ uint64_t NextGeneration() {
 
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
   const auto before = HardwareKind::Find(snapshot, spec.id());
-  if (!before.ok() || spec.linear_profiles_size() > 0) return;
-  *spec.mutable_linear_profiles() = (*before)->entry.spec().linear_profiles();
+  if (!before.ok()) return;
+  const v1::HardwareSpec& kept = (*before)->entry.spec();
+  if (spec.linear_profiles_size() == 0) *spec.mutable_linear_profiles() = kept.linear_profiles();
+  if (spec.calibrations_size() == 0) *spec.mutable_calibrations() = kept.calibrations();
 }
 
 Catalog::Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock)
@@ -134,6 +136,10 @@ absl::Status Catalog::Agree(bool full, absl::Time deadline) {
   const bool stale = clock_() - status_.agreed > kStaleAfter;
   if (std::exchange(status_.stale, stale) != stale) Publish();
   return status;
+}
+
+absl::Status Catalog::CatchUp(absl::Time deadline) {
+  return WithOutcome(Agree(false, deadline), kNothingWritten);
 }
 
 bool Catalog::FullReadingIsDue() const {

@@ -43,8 +43,8 @@ struct CatalogStatus {
   std::vector<v1::SkippedEntry> skipped;
 };
 
-// Copies the linear profiles of the entry that `spec` replaces, unless it lists its own: profiles outlive a change of
-// the figures.
+// Copies the linear profiles and the calibrations of the entry that `spec` replaces, unless it lists its own: they
+// outlive a change of the figures.
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
 
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
@@ -72,7 +72,7 @@ class Catalog {
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
 
-  // Deletes a registered entry. Errors: kUnknownId, kBundledEntry, and those of CatalogStore::Write.
+  // Deletes a registered entry. Errors: kUnknownId, kInvalidField, kBundledEntry, and those of CatalogStore::Write.
   absl::Status DeleteHardware(const std::string& id, const WriteOptions& options);
   absl::Status DeleteModel(const std::string& id, const WriteOptions& options);
 
@@ -94,6 +94,10 @@ class Catalog {
   // Follows the store where it moved, and reads all of it now and then. The server calls it about once a second and
   // after each WaitForNews. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
   absl::Status Refresh();
+
+  // Follows the store to where it is now: what a write adds to must not be an older version of it.
+  // Errors: kStoreUnavailable: nothing was written, and should not be.
+  absl::Status CatchUp(absl::Time deadline);
 
   // Returns when the store has news, after Wake, or after `timeout`.
   void WaitForNews(absl::Duration timeout);

@@ -5,6 +5,7 @@
 #include "estimator/errors.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/entry_kind.h"
+#include "server/catalog/field_checks.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -66,7 +67,7 @@ template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spec, const WriteOptions& options) {
   if (const auto checked = Checked<Kind>(spec); !checked.ok()) return checked.status();
   // What the entry keeps of the one it replaces must not be of an older one.
-  if (absl::Status status = Agree(false, options.deadline); !status.ok()) return WithOutcome(status, kNothingWritten);
+  if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
   typename Kind::Spec kept = spec;
   KeepProfiles(*Current(), kept);
   absl::StatusOr<std::string> value = Checked<Kind>(kept);
@@ -95,6 +96,7 @@ absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
 
 template <typename Kind>
 absl::Status Catalog::Delete(const std::string& id, WriteAction action, const WriteOptions& options) {
+  if (id.size() > kMaxIdLength) return Kind::Find(*Current(), id).status();
   const absl::StatusOr<StoreWriteResult> result =
       store_->Write(WriteOf(Kind::kKind, id, std::nullopt, action, options));
   if (result.ok()) {
@@ -104,7 +106,11 @@ absl::Status Catalog::Delete(const std::string& id, WriteAction action, const Wr
   if (DetailOf(result.status()).reason != Reason::kUnknownId) return result.status();
   const auto record = Kind::Find(*Current(), id);
   if (!record.ok()) return record.status();
-  if ((*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) return result.status();  // deleted by another just now
+  if ((*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) {  // another process was first
+    CatchUp(options.deadline).IgnoreError();
+    return Refusal(Reason::kUnknownId, Kind::kIdField,
+                   absl::StrCat("\"", id, "\" is not registered any more: another call has deleted it"));
+  }
   return Refusal(Reason::kBundledEntry, Kind::kIdField,
                  absl::StrCat("\"", id, "\" is bundled: it cannot be deleted, only shadowed by a registered entry"));
 }

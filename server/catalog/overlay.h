@@ -63,7 +63,7 @@ class Overlay {
   void ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const;
 
   std::string bundle_digest_;
-  std::shared_ptr<const Calibrations> calibrations_;
+  std::shared_ptr<const ShippedCalibrations> calibrations_;
   std::shared_ptr<const Collection<HardwareRecord>> bundled_hardware_, hardware_;
   std::shared_ptr<const Collection<ModelRecord>> bundled_models_, models_;
   int64_t revision_ = 0;

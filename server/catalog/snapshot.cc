@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checks.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -53,9 +54,18 @@ std::vector<std::string> Closest(std::string_view asked, const Collection<Record
   return ids;
 }
 
+// The closest ids are looked for in a time that grows with the length of the one that was asked for.
+template <typename Record>
 absl::Status Unknown(std::string_view what, std::string_view id, std::string_view field,
-                     const std::vector<std::string>& closest) {
-  std::string message = absl::StrCat("unknown ", std::string(what), " \"", std::string(id), "\"");
+                     const Collection<Record>& collection) {
+  const std::string name(what);
+  if (id.size() > kMaxIdLength) {
+    return Refusal(
+        Reason::kInvalidField, field,
+        absl::StrCat(name, " id ", Quoted(id), " of ", id.size(), " characters; allowed up to ", kMaxIdLength));
+  }
+  const std::vector<std::string> closest = Closest(id, collection);
+  std::string message = absl::StrCat("unknown ", name, " ", Quoted(id));
   if (!closest.empty()) absl::StrAppend(&message, "; did you mean ", absl::StrJoin(closest, ", "), "?");
   return Refusal(Reason::kUnknownId, field, message);
 }
@@ -79,7 +89,7 @@ template class Collection<ModelRecord>;
 
 Snapshot::Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
                    std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
-                   std::shared_ptr<const Calibrations> calibrations)
+                   std::shared_ptr<const ShippedCalibrations> calibrations)
     : hardware_(std::move(hardware)),
       models_(std::move(models)),
       revision_(std::move(revision)),
@@ -87,12 +97,12 @@ Snapshot::Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
 
 absl::StatusOr<const HardwareRecord*> Snapshot::FindHardware(std::string_view id, std::string_view field) const {
   if (const HardwareRecord* found = hardware_->Find(id)) return found;
-  return Unknown("hardware", id, field, Closest(id, *hardware_));
+  return Unknown("hardware", id, field, *hardware_);
 }
 
 absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view id, std::string_view field) const {
   if (const ModelRecord* found = models_->Find(id)) return found;
-  return Unknown("model", id, field, Closest(id, *models_));
+  return Unknown("model", id, field, *models_);
 }
 
 std::shared_ptr<const Snapshot> Snapshot::WithRevision(v1::CatalogRevision revision) const {

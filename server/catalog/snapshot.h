@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -25,6 +26,16 @@ struct HardwareRecord {
 struct ModelRecord {
   v1::ModelEntry entry;
   Model model;
+};
+
+// The calibrations that ship, in both forms.
+struct ShippedCalibrations {
+  ShippedCalibrations() = default;
+  ShippedCalibrations(std::vector<v1::CalibrationSpec> sorted, std::vector<Calibration> parsed)
+      : specs(std::move(sorted)), parsed(std::move(parsed)) {}
+
+  const std::vector<v1::CalibrationSpec> specs;  // sorted by id
+  const Calibrations parsed;
 };
 
 // The records of one kind. Records are shared from one collection to the next, so that a change of one entry costs a
@@ -52,15 +63,17 @@ class Snapshot {
  public:
   Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
            std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
-           std::shared_ptr<const Calibrations> calibrations);
+           std::shared_ptr<const ShippedCalibrations> calibrations);
 
   // The entry of this id.
   //
-  // Errors: kUnknownId (NOT_FOUND) about `field`, naming the closest ids.
+  // Errors, about `field`: kUnknownId (NOT_FOUND) naming the closest ids; kInvalidField where it is too long to be one.
   absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
   absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
 
-  const Calibrations& calibrations() const { return *calibrations_; }
+  // Those that ship; registered ones are of their hardware.
+  const Calibrations& calibrations() const { return calibrations_->parsed; }
+  const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
 
   // All entries, by id.
   const std::vector<std::shared_ptr<const HardwareRecord>>& hardware() const { return hardware_->records(); }
@@ -75,7 +88,7 @@ class Snapshot {
   std::shared_ptr<const Collection<HardwareRecord>> hardware_;
   std::shared_ptr<const Collection<ModelRecord>> models_;
   v1::CatalogRevision revision_;
-  std::shared_ptr<const Calibrations> calibrations_;
+  std::shared_ptr<const ShippedCalibrations> calibrations_;
 };
 
 }  // namespace foretoken::catalog

@@ -32,6 +32,8 @@ enum class Rpc {
   kGetModel,
   kListHardware,
   kListModels,
+  kGetCalibration,
+  kListCalibrations,
   kDeleteHardware,
   kDeleteModel,
   kListRevisions,
@@ -39,7 +41,7 @@ enum class Rpc {
   kRollbackModel,
   kGetCatalogStatus,
 };
-inline constexpr int kNumRpcs = 16;
+inline constexpr int kNumRpcs = 18;
 
 struct RpcName {
   std::string_view service, method, type;

@@ -19,6 +19,10 @@ absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapsho
                   v1::ListHardwareResponse& response);
 absl::Status List(const v1::ListModelsRequest& request, const catalog::Snapshot& snapshot,
                   v1::ListModelsResponse& response);
+absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetCalibrationResponse& response);
+absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListCalibrationsResponse& response);
 
 // Who calls, and how long it waits.
 struct Caller {
@@ -29,8 +33,8 @@ struct Caller {
 
 // Writes, and reads of what was: they wait for the store, for kWriteTimeout at most, and leave some of the caller's
 // time for the answer. Errors: as CatalogService documents.
-absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,
-                      v1::RegisterHardwareResponse& response);
+absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
+                      catalog::Catalog& catalog, v1::RegisterHardwareResponse& response);
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response);
 absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,

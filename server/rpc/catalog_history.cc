@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "server/catalog/field_checks.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/write_options.h"
@@ -25,8 +26,11 @@ void SetTime(absl::Time time, google::protobuf::Timestamp& message) {
 }
 
 absl::Status RequireId(const std::string& id, std::string_view field) {
-  if (!id.empty()) return absl::OkStatus();
-  return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
+  if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
+  if (id.size() <= catalog::kMaxIdLength) return absl::OkStatus();
+  return Refusal(Reason::kInvalidField, field,
+                 absl::StrCat(std::string(field), " ", catalog::Quoted(id), " of ", id.size(),
+                              " characters; allowed up to ", catalog::kMaxIdLength));
 }
 
 // The top-level fields that differ between two stored specs; a deleted one has none.

@@ -1,5 +1,6 @@
 // Get and List.
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -19,7 +20,17 @@ absl::Status RequireId(const std::string& id, std::string_view field) {
   return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
 }
 
-// Both collections page alike; `records` are sorted by id.
+struct CalibrationRecord {
+  v1::CalibrationEntry entry;
+};
+
+const v1::CalibrationEntry& EntryOf(const CalibrationRecord& record) { return record.entry; }
+template <typename Record>
+const auto& EntryOf(const std::shared_ptr<const Record>& record) {
+  return record->entry;
+}
+
+// All collections page alike; `records` are sorted by id.
 template <typename Records, typename Request, typename Response>
 absl::Status ListPage(const Records& records, std::string_view collection, const Request& request,
                       Response& response) {
@@ -32,12 +43,12 @@ absl::Status ListPage(const Records& records, std::string_view collection, const
   const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   int matching = 0;
   for (const auto& record : records) {
-    const std::string& id = record->entry.spec().id();
+    const std::string& id = EntryOf(record).spec().id();
     if (!absl::StrContains(id, request.id_contains())) continue;
     ++matching;
     if (id <= *after) continue;
     if (response.entries_size() < page_size) {
-      *response.add_entries() = record->entry;
+      *response.add_entries() = EntryOf(record);
     } else if (response.next_page_token().empty()) {
       const std::string& last = response.entries(page_size - 1).spec().id();
       response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
@@ -45,6 +56,27 @@ absl::Status ListPage(const Records& records, std::string_view collection, const
   }
   response.set_total_size(matching);
   return absl::OkStatus();
+}
+
+// Those that ship and those of registered hardware, by id.
+std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot) {
+  std::vector<CalibrationRecord> all;
+  const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) {
+    v1::CalibrationEntry& entry = all.emplace_back().entry;
+    *entry.mutable_spec() = spec;
+    entry.set_origin(origin);
+  };
+  for (const v1::CalibrationSpec& spec : snapshot.calibration_specs()) add(spec, v1::ENTRY_ORIGIN_BUNDLED);
+  for (const auto& hardware : snapshot.hardware()) {
+    for (const v1::CalibrationSpec& spec : hardware->entry.spec().calibrations()) add(spec, hardware->entry.origin());
+  }
+  // A registered one hides a bundled one of its id: it is the one that answers.
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.entry.spec().id(), -a.entry.origin()) < std::pair(b.entry.spec().id(), -b.entry.origin());
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.entry.spec().id() == b.entry.spec().id(); };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  return all;
 }
 
 }  // namespace
@@ -67,6 +99,25 @@ absl::Status Get(const v1::GetModelRequest& request, const catalog::Snapshot& sn
   *response.mutable_entry() = (*record)->entry;
   *response.mutable_catalog_revision() = snapshot.revision();
   return absl::OkStatus();
+}
+
+absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetCalibrationResponse& response) {
+  if (absl::Status status = RequireId(request.calibration_id(), "calibration_id"); !status.ok()) return status;
+  for (const CalibrationRecord& record : AllCalibrations(snapshot)) {
+    if (record.entry.spec().id() != request.calibration_id()) continue;
+    *response.mutable_entry() = record.entry;
+    *response.mutable_catalog_revision() = snapshot.revision();
+    return absl::OkStatus();
+  }
+  return Refusal(Reason::kUnknownId, "calibration_id",
+                 absl::StrCat("unknown calibration \"", request.calibration_id().substr(0, 64), "\"; ListCalibrations tells all"));
+}
+
+absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListCalibrationsResponse& response) {
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return ListPage(AllCalibrations(snapshot), "calibrations", request, response);
 }
 
 absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapshot& snapshot,

@@ -26,7 +26,8 @@ grpc::ServerUnaryReactor* CatalogService::RegisterHardware(grpc::CallbackServerC
                                                            v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes,
                [this, context, request, response](const Call&) {
-                 return Register(*request, CallerOf(*context), *deps_.catalog, *response); });
+                 return Register(*request, CallerOf(*context), deps_.clock(), *deps_.catalog, *response);
+               });
 }
 
 grpc::ServerUnaryReactor* CatalogService::RegisterModel(grpc::CallbackServerContext* context,
@@ -70,6 +71,20 @@ grpc::ServerUnaryReactor* CatalogService::ListModels(grpc::CallbackServerContext
   return Serve(context, *deps_.metrics, ops::Rpc::kListModels, nullptr, [this, request, response](const Call&) {
     return List(*request, *deps_.catalog->snapshot(), *response);
   });
+}
+
+grpc::ServerUnaryReactor* CatalogService::GetCalibration(grpc::CallbackServerContext* context,
+                                                         const v1::GetCalibrationRequest* request,
+                                                         v1::GetCalibrationResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kGetCalibration, nullptr,
+               [this, request, response](const Call&) { return Get(*request, *deps_.catalog->snapshot(), *response); });
+}
+
+grpc::ServerUnaryReactor* CatalogService::ListCalibrations(grpc::CallbackServerContext* context,
+                                                           const v1::ListCalibrationsRequest* request,
+                                                           v1::ListCalibrationsResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr,
+               [this, request, response](const Call&) { return List(*request, *deps_.catalog->snapshot(), *response); });
 }
 
 grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerContext* context,

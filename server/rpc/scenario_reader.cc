@@ -79,14 +79,12 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
 
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
-  catalog_hardware_id_ = id;
   resolved_ = false;
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
   ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), inline_hardware_);
   scenario_.hardware = &inline_hardware_;
-  catalog_hardware_id_.clear();
   resolved_ = false;
 }
 

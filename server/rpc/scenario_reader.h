@@ -104,7 +104,6 @@ class ScenarioReader {
   std::array<PartState, kNumParts> parts_;
   Model inline_model_;
   Hardware inline_hardware_;
-  std::string catalog_hardware_id_;  // empty: the hardware is inline, so no calibration is of it
   Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
   Model inline_draft_;
   Deployment draft_deployment_;

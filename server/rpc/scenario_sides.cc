@@ -99,8 +99,10 @@ void ScenarioReader::Resolve() {
   scenario_.deployment = deployment_;
   ResolveDtypes(*scenario_.model, scenario_.deployment);
   const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
-  scenario_.calibration =
-      snapshot_.calibrations().Find(catalog_hardware_id_, scenario_.deployment.engine, continuous);
+  const Hardware& hardware = *scenario_.hardware;
+  const std::string_view catalog_id = &hardware == &inline_hardware_ ? std::string_view() : hardware.id;
+  scenario_.calibration = FindCalibration(hardware, catalog_id, snapshot_.calibrations(),
+                                          scenario_.deployment.engine, continuous);
   if (scenario_.speculation) {
     Deployment& draft = scenario_.speculation->deployment;
     draft = scenario_.speculation->follows ? deployment_ : draft_deployment_;
