@@ -161,7 +161,7 @@ TEST(SpeculationTest, TheDraftTakesMemory) {
   const MemoryUse with = *MustEstimate(scenario).memory;
   const MemoryUse without = *MustEstimate(plain).memory;
   const double layer = 1024.0 * (1024 + 2 * 256) + 1024.0 * 1024 + 3.0 * 1024 * 4096 + 2 * 1024;
-  EXPECT_DOUBLE_EQ((with.weights - without.weights).value(), 2 * (12 * layer + 2 * 32000.0 * 1024));
+  EXPECT_DOUBLE_EQ((with.weights - without.weights).value(), 2 * (12 * layer + 2 * 32000.0 * 1024 + 1024));
   EXPECT_DOUBLE_EQ((with.kv_per_token - without.kv_per_token).value(), 12 * 2 * 4 * 64 * 2);
   EXPECT_LT(*with.largest_batch, *without.largest_batch);
   EXPECT_LT(*with.kv_tokens_capacity, *without.kv_tokens_capacity);
