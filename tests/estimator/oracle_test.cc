@@ -64,6 +64,27 @@ TEST(OracleTest, OtherModesOfTheCacheAreTheSlowSum) {
   }
 }
 
+// Chunks far more than are summed one by one: 1,000 to 3,000 of them, and a hundred million, which take no longer.
+TEST(OracleTest, ManyChunksOfAPromptThatArrives) {
+  RandomScenarios source(5);
+  for (int i = 0; i < 100; ++i) {
+    Scenario scenario = NextSmall(source);
+    if (scenario.model->sliding_window && scenario.model->sliding_window->chunked) continue;
+    Workload& w = scenario.workload;
+    w.kv_cache_mode = KvCacheMode::kPipelinedPromptCache;
+    scenario.deployment.prefill_chunk_tokens = 1 + source.Pick(20);
+    w.prompt_tokens = *scenario.deployment.prefill_chunk_tokens * source.LogUniform(1000, 3000) + 1;
+    w.cached_prefix_tokens = source.Pick(2) * source.Pick(w.prompt_tokens / 100);
+    w.prompt_arrival_tokens_per_second = source.LogUniform(10, 10000);
+    const double slow = SlowOracle(scenario, GenericPrior()).ExposedPrefill();
+    ASSERT_NEAR(MustEstimate(scenario).ttft.time.value(), slow, 1e-3 * slow) << Describe(scenario);
+    w.batch_size = 1;
+    w.prompt_tokens = 100'000'000;
+    scenario.deployment.prefill_chunk_tokens = 1;
+    ASSERT_GT(MustEstimate(scenario).ttft.time.value(), 0);
+  }
+}
+
 // Attention chunks far more than are summed one by one: 10 tokens each, 5,000 steps.
 TEST(OracleTest, ManyAttentionChunks) {
   RandomScenarios source(4);
