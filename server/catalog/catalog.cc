@@ -151,11 +151,11 @@ std::shared_ptr<const Snapshot> Catalog::snapshot() const {
 absl::Status Catalog::Reload() {
   absl::StatusOr<StoreContents> contents = store_->ReadAll();
   if (!contents.ok()) return contents.status();
-  Swap(*std::move(contents));
+  Swap(*contents);
   return absl::OkStatus();
 }
 
-void Catalog::Swap(StoreContents contents) {
+void Catalog::Swap(const StoreContents& contents) {
   int skipped = 0;
   std::vector<ModelRecord> models = Overlay<ModelKind>(bundle_, contents, skipped);
   std::vector<HardwareRecord> hardware = Overlay<HardwareKind>(bundle_, contents, skipped);

@@ -69,7 +69,7 @@ class Catalog {
   absl::Status Reload() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
   // The same, where the store's revision moved.
   absl::Status ReloadIfMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
-  void Swap(StoreContents contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  void Swap(const StoreContents& contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
   std::shared_ptr<const Snapshot> Current() const;
   template <typename Kind>
   absl::StatusOr<typename Kind::Entry> Put(const typename Kind::Spec& spec, const WriteOptions& options);
