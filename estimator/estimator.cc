@@ -22,7 +22,9 @@ bool IsBeyondProfile(const absl::Status& status) {
 absl::StatusOr<Estimate> Calibrated(const Scenario& scenario, const Detail& detail) {
   const Calibration* calibration = scenario.calibration;
   if (calibration == nullptr) {
-    return EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, detail);
+    const bool served = scenario.workload.batching == BatchingPolicy::kContinuous;
+    return EstimateOperatorModel(scenario, served ? GenericServedPrior() : GenericPrior(), Provenance::kDatasheet,
+                                 detail);
   }
   const bool own = !calibration->hardware_id.empty();
   const Provenance provenance = own ? Provenance::kCalibrated : Provenance::kTransferred;
