@@ -89,12 +89,13 @@ std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) cons
 
 absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
     const v1::RegisterHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterHardware, request,
-              Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterHardware, request, Write(options_, request),
+              options_.author);
 }
 
 absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::RegisterModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request),
+              options_.author);
 }
 
 absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
@@ -123,11 +124,13 @@ absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
 }
 
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request),
+              options_.author);
 }
 
 absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request),
+              options_.author);
 }
 
 absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRevisionsRequest& request) const {
@@ -136,8 +139,8 @@ absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRe
 
 absl::StatusOr<v1::RollbackHardwareResponse> Client::RollbackHardware(
     const v1::RollbackHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackHardware, request,
-              Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackHardware, request, Write(options_, request),
+              options_.author);
 }
 
 absl::StatusOr<v1::RollbackModelResponse> Client::RollbackModel(const v1::RollbackModelRequest& request) const {

@@ -14,7 +14,8 @@ namespace {
 // Why a call failed is worth more than that its repetition took too long.
 absl::Status WithoutAnswer(const absl::Status& first) {
   absl::Status status(first.code(), absl::StrCat(first.message(), " (tried again, with no answer in time)"));
-  first.ForEachPayload([&status](absl::string_view url, const absl::Cord& payload) { status.SetPayload(url, payload); });
+  first.ForEachPayload(
+      [&status](absl::string_view url, const absl::Cord& payload) { status.SetPayload(url, payload); });
   return status;
 }
 

@@ -52,7 +52,8 @@ absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags&
   absl::StatusOr<catalog::Bundle> bundle =
       flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  auto store = catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
+  auto store =
+      catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
@@ -81,7 +82,9 @@ class CatalogLog {
       skipped.insert(key);
       if (skipped_.contains(key)) continue;
       Log(LogLevel::kWarning, "entry_skipped",
-          {{"entry", entry.name()}, {"store_revision", absl::StrCat(entry.store_revision())}, {"reason", entry.reason()}});
+          {{"entry", entry.name()},
+           {"store_revision", absl::StrCat(entry.store_revision())},
+           {"reason", entry.reason()}});
     }
     skipped_ = std::move(skipped);
   }

@@ -138,9 +138,7 @@ absl::Status Catalog::Agree(bool full, absl::Time deadline) {
   return status;
 }
 
-absl::Status Catalog::CatchUp(absl::Time deadline) {
-  return WithOutcome(Agree(false, deadline), kNothingWritten);
-}
+absl::Status Catalog::CatchUp(absl::Time deadline) { return WithOutcome(Agree(false, deadline), kNothingWritten); }
 
 bool Catalog::FullReadingIsDue() const {
   absl::MutexLock lock(&state_mutex_);

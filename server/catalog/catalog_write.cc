@@ -47,8 +47,8 @@ absl::StatusOr<std::string> Checked(const typename Kind::Spec& spec) {
 
 }  // namespace
 
-StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional<std::string> value,
-                            WriteAction action, const WriteOptions& options) const {
+StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional<std::string> value, WriteAction action,
+                            const WriteOptions& options) const {
   return {.kind = kind,
           .id = id,
           .value = std::move(value),
@@ -88,7 +88,8 @@ absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
   if (!result.ok()) return WithBundledEtag(result.status(), bundled_etag, names_bundled);
   // Stored it is; a store that cannot be read back now is told by the next Refresh.
   if (result->revision > Revision()) Follow(result->revision).IgnoreError();
-  const StoredEntry stored{write.kind, write.id, result->value, result->etag, result->revision, result->update_time, ""};
+  const StoredEntry stored{write.kind,          write.id, result->value, result->etag, result->revision,
+                           result->update_time, ""};
   absl::StatusOr<typename Kind::Record> written = ReadStored<Kind>(stored, !bundled_etag.empty());
   if (!written.ok()) return written.status();
   return std::move(written->entry);
@@ -141,7 +142,8 @@ absl::StatusOr<typename Kind::Entry> Catalog::EntryAt(const std::string& id, int
   absl::MutexLock lock(&state_mutex_);
   const auto* const bundled = overlay_.bundled(Kind()).Find(id);
   if (*then) {
-    const StoredEntry stored{Kind::kKind, id, (*then)->value, (*then)->etag, (*then)->revision, (*then)->update_time, ""};
+    const StoredEntry stored{Kind::kKind,          id, (*then)->value, (*then)->etag, (*then)->revision,
+                             (*then)->update_time, ""};
     absl::StatusOr<typename Kind::Record> record = ReadStored<Kind>(stored, bundled != nullptr);
     if (!record.ok()) return record.status();
     return std::move(record->entry);

@@ -38,8 +38,9 @@ std::shared_ptr<const Collection<Record>> Collect(std::vector<Record> records) {
 template <typename Record>
 std::shared_ptr<const Record> Shared(const Collection<Record>& collection, const std::string& id) {
   const auto& records = collection.records();
-  const auto found = std::lower_bound(records.begin(), records.end(), id,
-                                      [](const auto& record, const std::string& key) { return record->entry.spec().id() < key; });
+  const auto found =
+      std::lower_bound(records.begin(), records.end(), id,
+                       [](const auto& record, const std::string& key) { return record->entry.spec().id() < key; });
   return found != records.end() && (*found)->entry.spec().id() == id ? *found : nullptr;
 }
 
@@ -114,7 +115,8 @@ bool Overlay::Reset(StoreContents contents) {
     if (known == etags_.end() || known->second != entry.etag) entries.push_back(std::move(entry));
   }
   for (const auto& [key, etag] : etags_) {
-    if (!seen.contains(key)) entries.push_back({.kind = key.first, .id = key.second, .value = {}, .etag = "", .fault = ""});
+    if (!seen.contains(key))
+      entries.push_back({.kind = key.first, .id = key.second, .value = {}, .etag = "", .fault = ""});
   }
   const bool changed = !entries.empty() || revision_ != contents.revision;
   ApplyEntries(entries);
@@ -186,8 +188,7 @@ void Overlay::Note(const StoredEntry& entry, Changes<typename Kind::Record>& cha
 template <typename Kind>
 void Overlay::Merge(const Changes<typename Kind::Record>& changes,
                     std::shared_ptr<const Collection<typename Kind::Record>>& in) {
-  in = std::make_shared<const Collection<typename Kind::Record>>(
-      Merged<typename Kind::Record>(in->records(), changes));
+  in = std::make_shared<const Collection<typename Kind::Record>>(Merged<typename Kind::Record>(in->records(), changes));
 }
 
 void Overlay::ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const {

@@ -58,7 +58,8 @@ class Overlay {
   template <typename Kind>
   void Note(const StoredEntry& entry, Changes<typename Kind::Record>& changes);
   template <typename Kind>
-  void Merge(const Changes<typename Kind::Record>& changes, std::shared_ptr<const Collection<typename Kind::Record>>& in);
+  void Merge(const Changes<typename Kind::Record>& changes,
+             std::shared_ptr<const Collection<typename Kind::Record>>& in);
   // Adds to `hardware` what names one of the changed models in a profile, and resolves the profiles of all there.
   void ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const;
 

@@ -53,8 +53,8 @@ absl::StatusOr<int64_t> VersionOf(SqliteDatabase& database) {
   const absl::StatusOr<int64_t> version = database.OneNumber("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version > kSchemaVersion) {
-    return Refuse(absl::StrCat("the file has version ", *version, " of a newer program; this one knows ",
-                               kSchemaVersion));
+    return Refuse(
+        absl::StrCat("the file has version ", *version, " of a newer program; this one knows ", kSchemaVersion));
   }
   const absl::StatusOr<int64_t> application = database.OneNumber("PRAGMA application_id");
   if (!application.ok()) return application.status();

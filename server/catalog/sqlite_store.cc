@@ -101,9 +101,14 @@ absl::StatusOr<std::vector<StoredRevision>> SqliteStore::ReadHistory(EntryKind k
     const absl::StatusOr<bool> row = rows->Step();
     if (!row.ok()) return row.status();
     if (!*row) return history;
-    StoredRevision one{rows->Int(0),   rows->Int(1),   absl::FromUnixMicros(rows->Int(2)),
-                       rows->Bytes(3), rows->Bytes(4), static_cast<WriteAction>(rows->Int(5)),
-                       Value(*rows, 6, 7), ""};
+    StoredRevision one{rows->Int(0),
+                       rows->Int(1),
+                       absl::FromUnixMicros(rows->Int(2)),
+                       rows->Bytes(3),
+                       rows->Bytes(4),
+                       static_cast<WriteAction>(rows->Int(5)),
+                       Value(*rows, 6, 7),
+                       ""};
     if (one.value) one.etag = EtagOf(rows->Bytes(8), one.revision);
     history.push_back(std::move(one));
   }

@@ -38,7 +38,8 @@ MetricFamily One(const char* name, const char* help, MetricType type, double val
 }
 
 MetricFamily Skipped(const catalog::CatalogStatus& status) {
-  MetricFamily family{"foretoken_catalog_skipped_entry", "1 for each entry that could not be read.", MetricType::Gauge, {}};
+  MetricFamily family{
+      "foretoken_catalog_skipped_entry", "1 for each entry that could not be read.", MetricType::Gauge, {}};
   for (const v1::SkippedEntry& entry : status.skipped) {
     if (family.metric.size() < kMaxNamed) family.metric.push_back(Gauge(1, {{"entry", entry.name()}}));
   }
@@ -57,8 +58,9 @@ std::vector<MetricFamily> CatalogMetrics::Collect() const {
   AddEntries("model", snapshot->models(), entries);
   const catalog::CatalogStatus status = catalog_->status();
   const double staleness = std::max(0.0, absl::ToDoubleSeconds(clock_() - status.agreed));
-  const double error_time =
-      status.last_error_time == absl::InfinitePast() ? 0 : absl::ToDoubleSeconds(status.last_error_time - absl::UnixEpoch());
+  const double error_time = status.last_error_time == absl::InfinitePast()
+                                ? 0
+                                : absl::ToDoubleSeconds(status.last_error_time - absl::UnixEpoch());
   return {std::move(entries),
           One("foretoken_catalog_revision", "Revision of the store that calls see.", MetricType::Gauge,
               static_cast<double>(snapshot->revision().store_revision())),

@@ -29,11 +29,11 @@ std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
   const v1::CatalogRevision& revision = moment.snapshot.revision();
   if (!revision.has_stale_since()) return std::nullopt;
   const absl::Duration age = moment.now - absl::FromUnixSeconds(revision.stale_since().seconds());
-  return Warning{.code = WarningCode::kStaleCatalog,
-                 .message = absl::StrCat("the catalog store has not answered for ",
-                                         absl::FormatDuration(absl::Trunc(age, absl::Seconds(1))),
-                                         "; its last state is used"),
-                 .field = ""};
+  return Warning{
+      .code = WarningCode::kStaleCatalog,
+      .message = absl::StrCat("the catalog store has not answered for ",
+                              absl::FormatDuration(absl::Trunc(age, absl::Seconds(1))), "; its last state is used"),
+      .field = ""};
 }
 
 // How long ago what answered was fitted: a calibration tells, a profile is as old as its entry. Nothing for those that
@@ -59,7 +59,8 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
                  v1::Estimate& message) {
   WriteEstimate(estimate, message);
   if (!estimate.calibration_id.empty()) {
-    if (const auto age = CalibrationAge(estimate, scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
+    if (const auto age = CalibrationAge(estimate, scenario, moment))
+      SetDuration(*age, *message.mutable_calibration_age());
   }
   if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);

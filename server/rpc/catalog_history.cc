@@ -49,7 +49,8 @@ std::set<std::string> ChangedFields(const std::optional<std::string>& before, co
 }
 
 template <typename Spec>
-void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t index, v1::ListRevisionsResponse& response) {
+void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t index,
+                 v1::ListRevisionsResponse& response) {
   const catalog::StoredRevision& one = history[index];
   v1::EntryRevision& revision = *response.add_revisions();
   revision.set_store_revision(one.revision);
@@ -59,8 +60,7 @@ void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t ind
   revision.set_action(static_cast<v1::WriteAction>(one.action));
   revision.set_etag(one.etag);
   const bool oldest = index + 1 == history.size();
-  for (const std::string& field :
-       ChangedFields<Spec>(oldest ? std::nullopt : history[index + 1].value, one.value)) {
+  for (const std::string& field : ChangedFields<Spec>(oldest ? std::nullopt : history[index + 1].value, one.value)) {
     revision.add_changed_fields(field);
   }
 }

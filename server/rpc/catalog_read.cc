@@ -32,8 +32,7 @@ const auto& EntryOf(const std::shared_ptr<const Record>& record) {
 
 // All collections page alike; `records` are sorted by id.
 template <typename Records, typename Request, typename Response>
-absl::Status ListPage(const Records& records, std::string_view collection, const Request& request,
-                      Response& response) {
+absl::Status ListPage(const Records& records, std::string_view collection, const Request& request, Response& response) {
   if (request.page_size() < 0) {
     return Refusal(Reason::kInvalidField, "page_size",
                    absl::StrCat("page_size ", request.page_size(), "; allowed 0 or more"));
@@ -110,8 +109,9 @@ absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapsh
     *response.mutable_catalog_revision() = snapshot.revision();
     return absl::OkStatus();
   }
-  return Refusal(Reason::kUnknownId, "calibration_id",
-                 absl::StrCat("unknown calibration \"", request.calibration_id().substr(0, 64), "\"; ListCalibrations tells all"));
+  return Refusal(
+      Reason::kUnknownId, "calibration_id",
+      absl::StrCat("unknown calibration \"", request.calibration_id().substr(0, 64), "\"; ListCalibrations tells all"));
 }
 
 absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,

@@ -35,14 +35,15 @@ grpc::ServerUnaryReactor* CatalogService::RegisterModel(grpc::CallbackServerCont
                                                         v1::RegisterModelResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterModel, deps_.writes,
                [this, context, request, response](const Call&) {
-                 return Register(*request, CallerOf(*context), *deps_.catalog, *response); });
+                 return Register(*request, CallerOf(*context), *deps_.catalog, *response);
+               });
 }
 
 grpc::ServerUnaryReactor* CatalogService::GetHardware(grpc::CallbackServerContext* context,
                                                       const v1::GetHardwareRequest* request,
                                                       v1::GetHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetHardware,
-               request->has_store_revision() ? deps_.writes : nullptr, [this, request, response](const Call&) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kGetHardware, request->has_store_revision() ? deps_.writes : nullptr,
+               [this, request, response](const Call&) {
                  return request->has_store_revision() ? GetAtRevision(*request, *deps_.catalog, *response)
                                                       : Get(*request, *deps_.catalog->snapshot(), *response);
                });
@@ -50,8 +51,8 @@ grpc::ServerUnaryReactor* CatalogService::GetHardware(grpc::CallbackServerContex
 
 grpc::ServerUnaryReactor* CatalogService::GetModel(grpc::CallbackServerContext* context,
                                                    const v1::GetModelRequest* request, v1::GetModelResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetModel,
-               request->has_store_revision() ? deps_.writes : nullptr, [this, request, response](const Call&) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kGetModel, request->has_store_revision() ? deps_.writes : nullptr,
+               [this, request, response](const Call&) {
                  return request->has_store_revision() ? GetAtRevision(*request, *deps_.catalog, *response)
                                                       : Get(*request, *deps_.catalog->snapshot(), *response);
                });
@@ -83,8 +84,9 @@ grpc::ServerUnaryReactor* CatalogService::GetCalibration(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* CatalogService::ListCalibrations(grpc::CallbackServerContext* context,
                                                            const v1::ListCalibrationsRequest* request,
                                                            v1::ListCalibrationsResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr,
-               [this, request, response](const Call&) { return List(*request, *deps_.catalog->snapshot(), *response); });
+  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr, [this, request, response](const Call&) {
+    return List(*request, *deps_.catalog->snapshot(), *response);
+  });
 }
 
 grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerContext* context,
@@ -92,7 +94,8 @@ grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerCon
                                                          v1::DeleteHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kDeleteHardware, deps_.writes,
                [this, context, request, response](const Call&) {
-                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response); });
+                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response);
+               });
 }
 
 grpc::ServerUnaryReactor* CatalogService::DeleteModel(grpc::CallbackServerContext* context,
@@ -100,16 +103,16 @@ grpc::ServerUnaryReactor* CatalogService::DeleteModel(grpc::CallbackServerContex
                                                       v1::DeleteModelResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kDeleteModel, deps_.writes,
                [this, context, request, response](const Call&) {
-                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response); });
+                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response);
+               });
 }
 
 grpc::ServerUnaryReactor* CatalogService::ListRevisions(grpc::CallbackServerContext* context,
                                                         const v1::ListRevisionsRequest* request,
                                                         v1::ListRevisionsResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListRevisions, deps_.writes,
-               [this, request, response](const Call&) {
-                 return rpc::ListRevisions(*request, *deps_.catalog, *response);
-               });
+  return Serve(context, *deps_.metrics, ops::Rpc::kListRevisions, deps_.writes, [this, request, response](const Call&) {
+    return rpc::ListRevisions(*request, *deps_.catalog, *response);
+  });
 }
 
 grpc::ServerUnaryReactor* CatalogService::RollbackHardware(grpc::CallbackServerContext* context,

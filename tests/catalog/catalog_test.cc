@@ -216,8 +216,8 @@ TEST_F(CatalogTest, AnEntryThatCannotBeReadIsSkippedAndNamed) {
 
 TEST_F(CatalogTest, AnEntryIsReadAndPutBackAsItWas) {
   const auto catalog = Open();
-  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 2e12), {.author = "me"}).ok());                  // revision 1
-  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 9e12), {.etag = "*", .author = "you"}).ok());    // revision 2
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 2e12), {.author = "me"}).ok());                // revision 1
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 9e12), {.etag = "*", .author = "you"}).ok());  // revision 2
   EXPECT_EQ(catalog->HardwareAt("chip-a", 0)->origin(), v1::ENTRY_ORIGIN_BUNDLED);
   EXPECT_EQ(catalog->HardwareAt("chip-a", 1)->spec().memory_bandwidth_bytes_per_second(), 2e12);
   EXPECT_EQ(catalog->HardwareAt("chip-a", 2)->spec().memory_bandwidth_bytes_per_second(), 9e12);
@@ -258,7 +258,8 @@ TEST_F(CatalogTest, ADryRunHeedsARequestIdThatWasUsed) {
   const auto catalog = Open();
   ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {.request_id = "job", .payload_digest = "1"}).ok());
   const absl::Status other =
-      catalog->PutHardware(Hardware("chip-b", 3e12), {.request_id = "job", .payload_digest = "2", .validate_only = true})
+      catalog
+          ->PutHardware(Hardware("chip-b", 3e12), {.request_id = "job", .payload_digest = "2", .validate_only = true})
           .status();
   EXPECT_EQ(DetailOf(other).reason, Reason::kRequestIdReused);
 }

@@ -39,7 +39,9 @@ int FreePort() {
 }
 
 pid_t Spawn(const std::string& folder, const std::string& client, const std::string& peer) {
-  const std::vector<std::string> arguments = {"etcd", "--name=one", absl::StrCat("--data-dir=", folder),
+  const std::vector<std::string> arguments = {"etcd",
+                                              "--name=one",
+                                              absl::StrCat("--data-dir=", folder),
                                               absl::StrCat("--listen-client-urls=http://", client),
                                               absl::StrCat("--advertise-client-urls=http://", client),
                                               absl::StrCat("--listen-peer-urls=http://", peer),

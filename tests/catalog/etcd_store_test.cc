@@ -151,8 +151,9 @@ TEST(EtcdAddressTest, NamesMembersAndPrefix) {
   for (const char* address : {"", "a", "a:", "a:0", "a:70000", "a:1,", "a:1,b", ":1", "/x"}) {
     EXPECT_EQ(DetailOf(ParseEtcdAddress(address, {}).status()).reason, Reason::kInvalidField) << address;
   }
-  for (const EtcdOptions& options : {EtcdOptions{.ca_file = "c", .cert_file = "x"}, EtcdOptions{.cert_file = "x", .key_file = "y"},
-                                     EtcdOptions{.user = "u"}, EtcdOptions{.password_file = "p"}}) {
+  for (const EtcdOptions& options :
+       {EtcdOptions{.ca_file = "c", .cert_file = "x"}, EtcdOptions{.cert_file = "x", .key_file = "y"},
+        EtcdOptions{.user = "u"}, EtcdOptions{.password_file = "p"}}) {
     EXPECT_EQ(DetailOf(ParseEtcdAddress("a:1", options).status()).reason, Reason::kInvalidField);
   }
 }

@@ -10,9 +10,8 @@ namespace foretoken::catalog {
 namespace {
 
 Bundle TestBundle() {
-  return *ParseBundle(
-      {{"hardware/chip-a.textproto",
-        "id: \"chip-a\" memory_bandwidth_bytes_per_second: 1e12 sources { citation: \"x\" }"}});
+  return *ParseBundle({{"hardware/chip-a.textproto",
+                        "id: \"chip-a\" memory_bandwidth_bytes_per_second: 1e12 sources { citation: \"x\" }"}});
 }
 
 StoredEntry Hardware(const std::string& id, double bandwidth, int64_t revision) {

@@ -320,7 +320,8 @@ INSTANTIATE_TEST_SUITE_P(All, SharedStoreTest, testing::Values("sqlite", "etcd")
 TEST(OpenStoreTest, NamesWhatIsAllowed) {
   const absl::Status status = OpenStore("redis:localhost").status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kInvalidField);
-  EXPECT_EQ(status.message(), "catalog_store \"redis:localhost\"; allowed: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX], memory:");
+  EXPECT_EQ(status.message(),
+            "catalog_store \"redis:localhost\"; allowed: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX], memory:");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class FakeCatalog : public v1::CatalogService::Service {
   v1::RegisterModelRequest last_model;
   v1::GetHardwareRequest last_get;
   v1::RollbackHardwareRequest last_rollback;
-  std::string last_author;           // of the last rollback
+  std::string last_author;          // of the last rollback
   std::atomic<bool> stale = false;  // the store is away
 };
 

@@ -47,7 +47,8 @@ TEST(CallWithRetryTest, OnlyUnavailableOnlyRepeatableOnlyInTime) {
 }
 
 TEST(CallWithRetryTest, TheCauseOutlivesARepetitionWithoutAnswer) {
-  const RetryLoop loop{.policy = {}, .repeatable = true, .deadline = absl::InfiniteFuture(), .sleep = [](absl::Duration) {}};
+  const RetryLoop loop{
+      .policy = {}, .repeatable = true, .deadline = absl::InfiniteFuture(), .sleep = [](absl::Duration) {}};
   int calls = 0;
   const absl::Status status = CallWithRetry(loop, [&calls] {
     return ++calls == 1 ? absl::UnavailableError("the store is locked") : absl::DeadlineExceededError("");

@@ -18,7 +18,7 @@ from collections import Counter
 from etcd_cluster import EtcdCluster, Gate
 from foretoken_api import Refused
 from journal import Journal
-from replicas import Writer, check_agreement, replicas, wait_until
+from replicas import Writer, check_agreement, is_stale, replicas, wait_until
 from scenarios import scenario
 
 REPLICAS = 3
@@ -159,11 +159,6 @@ def check(chaos):
     check_agreement(unittest.TestCase(), chaos.servers, chaos.journal)
     with replicas([chaos.cluster.store()]) as (fresh,):
         check_agreement(unittest.TestCase(), [*chaos.servers, fresh], chaos.journal)
-
-
-def is_stale(server):
-    reply = server.client.call("EstimatorService/Estimate", scenario=scenario(), timeout=5)
-    return reply.catalog_revision.HasField("stale_since")
 
 
 def run(seconds, seed):

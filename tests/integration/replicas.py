@@ -1,12 +1,13 @@
 """Several servers on one store, writers that keep a journal, and what must hold of both."""
 
 import contextlib
+import re
 import threading
 import time
 
 from foretoken_api import Refused
 from journal import Journal, outcome_of
-from scenarios import hardware
+from scenarios import hardware, scenario
 from server_process import ServerProcess
 
 AGREE_SECONDS = 40  # a replica that missed its news reads the whole store after 30 s
@@ -39,6 +40,20 @@ def wait_until(condition, seconds, what):
             return
         time.sleep(0.02)
     raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def metric(server, series):
+    found = re.search("^" + re.escape(series) + r" (\S+)$", server.metrics(), re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
+def revision(server):
+    """The catalog's revision in an estimate's reply."""
+    return server.client.call("EstimatorService/Estimate", scenario=scenario(), timeout=5).catalog_revision
+
+
+def is_stale(server):
+    return revision(server).HasField("stale_since")
 
 
 def check_agreement(test, servers, journal, prefix=""):

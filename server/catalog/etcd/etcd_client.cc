@@ -187,9 +187,7 @@ grpc::Status EtcdClient::WriteTxn(const etcdserverpb::TxnRequest& request, absl:
   });
 }
 
-bool EtcdClient::MayHaveHappened(const grpc::Status& status) {
-  return IsPassing(status) && !NeverTaken(status);
-}
+bool EtcdClient::MayHaveHappened(const grpc::Status& status) { return IsPassing(status) && !NeverTaken(status); }
 
 bool EtcdClient::NeverTaken(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAUTHENTICATED || status.error_code() == kNotSent;

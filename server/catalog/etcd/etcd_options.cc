@@ -32,7 +32,8 @@ absl::StatusOr<EtcdOptions> ParseEtcdAddress(std::string_view address, EtcdOptio
     options.prefix = std::string(address.substr(slash));
     if (options.prefix.back() != '/') options.prefix += '/';
   }
-  if (options.cert_file.empty() == options.key_file.empty() && (!options.ca_file.empty() || options.cert_file.empty()) &&
+  if (options.cert_file.empty() == options.key_file.empty() &&
+      (!options.ca_file.empty() || options.cert_file.empty()) &&
       options.user.empty() == options.password_file.empty()) {
     return options;
   }

@@ -106,7 +106,8 @@ absl::StatusOr<int64_t> EtcdStore::ReadRevision(absl::Time deadline) {
   const grpc::Status status = client_->Range(request, std::min(deadline, absl::Now() + kWriteTimeout), response);
   if (!status.ok()) return Error("read", status);
   // What was put past the store, by hand, the watch alone can tell.
-  return std::max(response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision(), watch_ == nullptr ? 0 : watch_->Last());
+  return std::max(response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision(),
+                  watch_ == nullptr ? 0 : watch_->Last());
 }
 
 // The first page comes with the head and the store's id in one transaction, the others at the revision of that one.
@@ -128,8 +129,8 @@ absl::StatusOr<StoreContents> EtcdStore::ReadAll() {
   StoreContents contents{.entries = {}, .revision = head.kvs_size() == 0 ? 0 : head.kvs(0).mod_revision()};
   for (const mvccpb::KeyValue& kv : page.kvs()) contents.entries.push_back(keys_.Decode(kv, *store_id));
   if (page.more()) {
-    absl::Status status = ReadPages(response.header().revision(), page.kvs(page.kvs_size() - 1).key(), deadline,
-                                    contents, *store_id);
+    absl::Status status =
+        ReadPages(response.header().revision(), page.kvs(page.kvs_size() - 1).key(), deadline, contents, *store_id);
     if (!status.ok()) return status;
   }
   for (const StoredEntry& entry : contents.entries) contents.revision = std::max(contents.revision, entry.revision);
@@ -175,9 +176,14 @@ absl::StatusOr<std::vector<StoredRevision>> EtcdStore::ReadHistory(EntryKind kin
   for (const mvccpb::KeyValue& kv : response.responses(1).response_range().kvs()) {
     store::EntryRecord record;
     if (!record.ParseFromString(kv.value())) continue;
-    StoredRevision one{kv.mod_revision(), SequenceOf(kv.key()), absl::FromUnixMicros(record.update_time_us()),
-                       record.author(),   record.peer(),        static_cast<WriteAction>(record.action()),
-                       std::nullopt,      ""};
+    StoredRevision one{kv.mod_revision(),
+                       SequenceOf(kv.key()),
+                       absl::FromUnixMicros(record.update_time_us()),
+                       record.author(),
+                       record.peer(),
+                       static_cast<WriteAction>(record.action()),
+                       std::nullopt,
+                       ""};
     if (record.has_value()) {
       one.value = record.value();
       one.etag = EtagOf(*store_id, one.revision);

@@ -42,7 +42,7 @@ class EtcdStore : public CatalogStore {
     int64_t entry_revision = 0;    // 0: nothing is registered
     int64_t request_revision = 0;  // 0: the request id is not known
     std::string request_value;
-    int64_t last_sequence = 0;  // 0: never registered
+    int64_t last_sequence = 0;              // 0: never registered
     std::vector<mvccpb::KeyValue> history;  // the newest first
   };
   enum class Outcome { kWritten, kOthersWereFaster, kNotTaken, kLeaseIsGone, kInDoubt };
@@ -59,7 +59,8 @@ class EtcdStore : public CatalogStore {
   absl::StatusOr<Before> ReadBefore(const StoreWrite& write, bool whole_history, absl::Time deadline);
   absl::StatusOr<std::optional<StoreWriteResult>> FindReplay(const StoreWrite& write, const Before& before) const;
   std::optional<StoreWriteResult> FindOwn(const StoreWrite& write, const Before& before, uint64_t write_id) const;
-  etcdserverpb::TxnRequest MakeTxn(const StoreWrite& write, const Before& before, uint64_t write_id, int64_t lease) const;
+  etcdserverpb::TxnRequest MakeTxn(const StoreWrite& write, const Before& before, uint64_t write_id,
+                                   int64_t lease) const;
   absl::StatusOr<Outcome> Try(const etcdserverpb::TxnRequest& txn, absl::Time deadline, int64_t& revision);
   // A lease that lives as long as request ids are remembered, shared by the writes of an hour; 0 without a request id.
   absl::StatusOr<int64_t> LeaseFor(const StoreWrite& write, absl::Time deadline);

@@ -63,7 +63,7 @@ class EtcdWatch {
   int64_t last_ ABSL_GUARDED_BY(mutex_) = 0;    // ... up to this
   std::string store_id_ ABSL_GUARDED_BY(mutex_);
   std::deque<StoredEntry> changes_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of the values in changes_
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;                        // of the values in changes_
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the stream that is open
   std::thread thread_;
 };

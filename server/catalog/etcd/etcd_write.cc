@@ -199,8 +199,8 @@ absl::StatusOr<EtcdStore::Outcome> EtcdStore::Try(const TxnRequest& txn, absl::T
   if (absl::StrContains(status.error_message(), "lease not found")) return Outcome::kLeaseIsGone;
   if (absl::StrContains(status.error_message(), "too large")) {
     return Refusal(Reason::kLimitExceeded, "spec",
-                   absl::StrCat("spec is too large for etcd in a write of ", txn.ByteSizeLong(), " bytes: ",
-                                status.error_message()));
+                   absl::StrCat("spec is too large for etcd in a write of ", txn.ByteSizeLong(),
+                                " bytes: ", status.error_message()));
   }
   return Error("write", status);
 }
