@@ -23,6 +23,11 @@ Prediction Predict(const Row& row, const Efficiencies& efficiencies, const std::
   return {.row = &row, .times = PredictTimes(row.sample.scenario, efficiencies), .left_out = left_out};
 }
 
+// Of the row's very device, engine and version; lookup may fall back to another version on the device.
+bool IsOf(const Calibration& calibration, const Row& row) {
+  return calibration.hardware_id == row.hardware && calibration.engine == row.EngineAtVersion();
+}
+
 // Every value of a field in turn left out of all levels.
 Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool own_device_only) {
   Predictions predictions;
@@ -32,7 +37,7 @@ Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool
     for (const Row& row : rows) {
       if (row.served || row.*field != value) continue;
       const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), false);
-      if (calibration == nullptr || (own_device_only && calibration->hardware_id.empty())) continue;
+      if (calibration == nullptr || (own_device_only && !IsOf(*calibration, row))) continue;
       predictions.push_back(Predict(row, calibration->efficiencies, value));
     }
   }
