@@ -44,45 +44,71 @@ Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double to
 // Tokens that each sequence is fed beyond its next one when it is verified.
 double DraftTokens(const Scenario& scenario) { return scenario.speculation ? scenario.speculation->draft_tokens : 0; }
 
-// The engine's own floor for a step: prompts are packed up to kStepTokens; a chunk or a longer prompt replaces it.
-double StepTokens(const Scenario& scenario, double batch) {
+// Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
+// longer prompt replaces it), and the tokens that decoding sequences are fed.
+struct StepBudget {
+  double at_least = 0;
+  double per_prompt = 0;  // of each sequence, up to kStepTokens together
+  double per_sequence = 1;
+
+  double Tokens(double batch) const {
+    return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
+  }
+};
+
+StepBudget BudgetOf(const Scenario& scenario) {
+  if (scenario.disaggregation) return {};  // prompts are prefilled elsewhere
   const Workload& w = scenario.workload;
   const double prompt = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
-  if (scenario.disaggregation) return batch;  // prompts are prefilled elsewhere
   const double chunk = scenario.deployment.prefill_chunk_tokens.value_or(static_cast<int>(prompt));
-  return std::max(
-      {std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch * (1 + DraftTokens(scenario))});
+  return {.at_least = std::min(prompt, chunk), .per_prompt = prompt, .per_sequence = 1 + DraftTokens(scenario)};
+}
+
+// Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
+struct BatchBytes {
+  StepBudget step;
+  Bytes per_step_token;
+  Bytes per_sequence;
+
+  Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
+};
+
+Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
+  return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
+}
+
+BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
+  const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
+  return {.step = BudgetOf(scenario),
+          .per_step_token = ActivationPerToken(shard, scenario, context),
+          .per_sequence = LogitsPerSequence(scenario, shard)};
+}
+
+// The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
+// the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding
+// left open.
+double LargestBatch(const BatchBytes& bytes, Bytes room) {
+  constexpr double kMost = (1 << 30) - 1;
+  const auto fits = [&](double batch) { return bytes(batch) <= room; };
+  const auto solve = [&](double tokens, double tokens_per_sequence) {
+    return (room - tokens * bytes.per_step_token) / (tokens_per_sequence * bytes.per_step_token + bytes.per_sequence);
+  };
+  const StepBudget& step = bytes.step;
+  const double packed = std::max(solve(0, step.per_prompt), solve(kStepTokens, 0));
+  double batch = std::min({solve(step.at_least, 0), packed, solve(0, step.per_sequence), kMost});
+  batch = std::max(0.0, std::floor(batch));
+  while (batch > 0 && !fits(batch)) --batch;
+  while (batch < kMost && fits(batch + 1)) ++batch;
+  return batch;
 }
 
 }  // namespace
 
 Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
-  const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
-  const double rows = batch * (1 + DraftTokens(scenario));
-  const Bytes logits = rows * shard.vocab * BytesPerElement(Dtype::kFp32);
-  return StepTokens(scenario, batch) * ActivationPerToken(shard, scenario, context) + logits;
+  return ActivationBytes(scenario, shard)(batch);
 }
 
 namespace {
-
-// The largest whole batch whose weights, activations and KV fit: activations grow with the batch, so by bisection.
-double LargestBatch(const Scenario& scenario, const Shard& shard, const Capacity& c) {
-  const auto fits = [&](double batch) {
-    return c.weights + StepActivations(scenario, shard, batch) + batch * c.kv_per_sequence <= c.usable;
-  };
-  if (!fits(1)) return 0;
-  double low = 1;
-  double high = 2;
-  while (high < 1e9 && fits(high)) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
-}
 
 // The smallest power of two over which the batch fits; 0: none.
 int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
@@ -109,13 +135,15 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
   c.batch = std::ceil(static_cast<double>(w.batch_size) / scenario.deployment.data_parallel);
-  c.activations = StepActivations(scenario, shard, c.batch);
+  BatchBytes bytes = ActivationBytes(scenario, shard);
+  c.activations = bytes(c.batch);
   const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
   AddModel(shard, context, c);
   if (scenario.speculation) {
     AddModel(MakeShard(*scenario.speculation->draft, DraftDeployment(scenario)), context, c);
   }
-  c.largest_batch = LargestBatch(scenario, shard, c);
+  bytes.per_sequence += c.kv_per_sequence;
+  c.largest_batch = LargestBatch(bytes, c.usable - c.weights);
   return c;
 }
 

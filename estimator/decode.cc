@@ -62,31 +62,31 @@ TimeParts DecodeCurve::Sum(double first, double last) const {
   }
   TimeParts sum;
   while (first <= last) {
-    const double end = std::min(last, NextBreak(first));
-    sum += SumSmooth(first, end);
+    const Piece piece = PieceFrom(first);
+    const double end = std::min(last, piece.last);
+    sum += SumPiece(piece, end);
     first = end + 1;
   }
   return sum;
 }
 
-DecodeCurve::Line DecodeCurve::LineAround(double context) const {
-  Line line{.base = fixed_};
+DecodeCurve::Piece DecodeCurve::PieceFrom(double first) const {
+  Piece piece{.first = first, .last = NextBreak(first), .base = fixed_};
   for (const auto& [group, per_token] : slopes_) {
-    const double seen = VisibleContext(group, context);
-    const bool grows = group.window <= 0 || group.chunked || context < group.window;
-    if (grows) line.slope += per_token;
-    line.base += per_token * (grows ? seen - context : seen);
+    const double seen = VisibleContext(group, first);
+    const bool grows = group.window <= 0 || group.chunked || first < group.window;
+    if (grows) piece.slope += per_token;
+    piece.base += per_token * (grows ? seen - first : seen);
   }
-  return line;
+  // Where the device overtakes the host; not a number, and then no split, where it never does.
+  const double split = std::floor((host_ - piece.base.Total()) / piece.slope.Total());
+  if (split >= first && split < piece.last) piece.last = split;
+  return piece;
 }
 
-TimeParts DecodeCurve::SumSmooth(double first, double last) const {
-  const Line line = LineAround(first);
-  const auto step = [&](double context) { return Finish(line.base + line.slope * context); };
-  // Where the device overtakes the host; not a number, and then no split, where it never does.
-  const double split = std::floor((host_ - line.base.Total()) / line.slope.Total());
-  if (!(split >= first && split < last)) return GaussSum(step, first, last);
-  return GaussSum(step, first, split) + GaussSum(step, split + 1, last);
+TimeParts DecodeCurve::SumPiece(const Piece& piece, double last) const {
+  const auto step = [&](double context) { return Finish(piece.base + piece.slope * context); };
+  return GaussSum(step, piece.first, last);
 }
 
 }  // namespace foretoken

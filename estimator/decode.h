@@ -31,17 +31,20 @@ class DecodeCurve {
     AttentionGroup group;
     TimeParts per_token;
   };
-  // The device's time as a line over one piece: base + slope * c.
-  struct Line {
+  // Steps first to last (may be infinite), over which the device's time is a line, base + slope * c, and does not cross
+  // the host's.
+  struct Piece {
+    double first = 0;
+    double last = 0;
     TimeParts base;
     TimeParts slope;
   };
 
   TimeParts Device(double context) const;
   TimeParts Finish(const TimeParts& device) const;
-  Line LineAround(double context) const;
-  // A range in which no layer group meets its window.
-  TimeParts SumSmooth(double first, double last) const;
+  Piece PieceFrom(double first) const;
+  // The steps of a piece up to `last`.
+  TimeParts SumPiece(const Piece& piece, double last) const;
   // Where the next window or chunk boundary after `context` lies; infinity: none.
   double NextBreak(double context) const;
 

@@ -174,29 +174,48 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;
-  return StepModel{.shard = MakeShard(*scenario.model, d),
-                   .machine = *machine,
-                   .efficiencies = efficiencies,
-                   .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : d.roofline_exponent,
-                   .attention_kernel = floor ? AttentionKernel::kFlash : d.attention_kernel,
-                   .unfused_elementwise = !floor && d.unfused_elementwise,
-                   .expert_routing = scenario.workload.expert_routing};
+  StepModel model{.shard = MakeShard(*scenario.model, d),
+                  .machine = *machine,
+                  .efficiencies = efficiencies,
+                  .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : d.roofline_exponent,
+                  .attention_kernel = floor ? AttentionKernel::kFlash : d.attention_kernel,
+                  .expert_routing = scenario.workload.expert_routing};
+  model.operators = MakeOperators(model.shard, model.machine, !floor && d.unfused_elementwise);
+  return model;
+}
+
+const absl::StatusOr<StepModel>& StepModelMemo::Get(const Scenario& scenario, const Efficiencies& efficiencies) {
+  const ExpertRouting routing = scenario.workload.expert_routing;
+  if (efficiencies_ == &efficiencies && routing_ == routing) return model_;
+  warnings_.clear();
+  model_ = MakeStepModel(scenario, efficiencies, &warnings_);
+  efficiencies_ = &efficiencies;
+  routing_ = routing;
+  return model_;
 }
 
 absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
-                                               Provenance provenance, const Detail& detail) {
+                                               Provenance provenance, const Detail& detail, StepModelMemo& memo) {
   if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
-  Scenario scenario = asked;
-  const double per_replica = std::ceil(static_cast<double>(asked.workload.batch_size) / asked.deployment.data_parallel);
-  scenario.workload = WithBatchLength(asked.workload, per_replica);
-  Estimate estimate;
-  const absl::StatusOr<StepModel> model = MakeStepModel(scenario, efficiencies, &estimate.warnings);
+  std::optional<Scenario> adjusted;
+  if (asked.workload.output_lengths) {
+    adjusted = asked;
+    adjusted->workload = WithBatchLength(asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) /
+                                                                   asked.deployment.data_parallel));
+  }
+  const Scenario& scenario = adjusted ? *adjusted : asked;
+  const absl::StatusOr<StepModel>& model = memo.Get(scenario, efficiencies);
   if (!model.ok()) return model.status();
+  Estimate estimate{.warnings = memo.warnings()};
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
   const absl::StatusOr<Others> others = MakeOthers(scenario, efficiencies, estimate.warnings);
   if (!others.ok()) return others.status();
-  const Replica replica{scenario, *model, capacity, others->speculator ? &*others->speculator : nullptr,
-                        others->prefill_side ? &*others->prefill_side : nullptr};
+  const Replica replica{.scenario = scenario,
+                        .model = *model,
+                        .capacity = capacity,
+                        .speculator = others->speculator ? &*others->speculator : nullptr,
+                        .prefill_side = others->prefill_side ? &*others->prefill_side : nullptr,
+                        .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1};
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
@@ -208,6 +227,12 @@ absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Effi
   if (detail.operators) FillOperators(replica, *served, estimate);
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
   return estimate;
+}
+
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+                                               Provenance provenance, const Detail& detail) {
+  StepModelMemo memo;
+  return EstimateOperatorModel(asked, efficiencies, provenance, detail, memo);
 }
 
 }  // namespace foretoken

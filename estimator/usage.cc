@@ -16,12 +16,7 @@ struct Reads {
 
 // Weights of one decode step: of the experts only the distinct ones, of the embedding none.
 Bytes WeightsRead(const StepModel& model, const StepShape& shape) {
-  Bytes weights;
-  for (const OperatorCost& cost : StepOperators(model, shape)) {
-    if (cost.n <= 0) continue;
-    weights += cost.bytes - cost.count * cost.rows * (cost.n + cost.k) * model.shard.activation;
-  }
-  return weights / model.shard.stages;
+  return StepWeights(model, shape) / model.shard.stages;
 }
 
 // `running` sequences are fed `tokens` each; their KV is that of `read` ones at `context`.
@@ -43,18 +38,12 @@ Reads RoundReads(const Replica& replica, const Served& served, double context) {
           .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
 }
 
-Flops PrefillFlops(const StepModel& model, const StepShape& shape) {
-  Flops flops;
-  for (const OperatorCost& cost : StepOperators(model, shape)) flops += cost.flops;
-  return flops / model.shard.stages;
-}
-
 // Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
 // mixture of them has no one such batch, nor has a round of two models.
 std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& model, Bytes kv_per_token) {
   if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
   const Workload& w = scenario.workload;
-  return ComputeBoundBatch(DecodeBalance{.parameters = CountParameters(*scenario.model).Total(),
+  return ComputeBoundBatch(DecodeBalance{.parameters = model.shard.parameters,
                                          .per_weight = model.shard.weight,
                                          .context = w.prompt_tokens + w.output_tokens / 2.0,
                                          .kv_per_token = kv_per_token,
@@ -100,8 +89,11 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
                         .logits_rows = served.prefilled};
   const StepModel& model = replica.prefill_side != nullptr ? replica.prefill_side->model : replica.model;
-  Flops flops = PrefillFlops(model, shape);
-  if (replica.speculator != nullptr) flops += PrefillFlops(replica.speculator->draft, shape);
+  Flops flops = StepFlops(model, shape) / model.shard.stages;
+  if (replica.speculator != nullptr) {
+    const StepModel& draft = replica.speculator->draft;
+    flops += StepFlops(draft, shape) / draft.shard.stages;
+  }
   return flops / served.prefill_work / model.machine.matrix_peak;
 }
 
