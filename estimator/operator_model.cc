@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -144,18 +145,20 @@ struct Others {
   std::optional<PrefillSide> prefill_side;
 };
 
-absl::StatusOr<Others> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
-                                  std::vector<Warning>& warnings) {
-  Others others;
+// Null where nothing does.
+absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
+                                                         std::vector<Warning>& warnings) {
+  if (!scenario.speculation && !scenario.disaggregation) return nullptr;
+  auto others = std::make_unique<Others>();
   if (scenario.speculation) {
     absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
     if (!made.ok()) return made.status();
-    others.speculator = *std::move(made);
+    others->speculator = *std::move(made);
   }
   if (scenario.disaggregation) {
     absl::StatusOr<PrefillSide> made = MakePrefillSide(scenario, efficiencies, &warnings);
     if (!made.ok()) return made.status();
-    others.prefill_side = *std::move(made);
+    others->prefill_side = *std::move(made);
   }
   return others;
 }
@@ -194,27 +197,29 @@ const absl::StatusOr<StepModel>& StepModelMemo::Get(const Scenario& scenario, co
   return model_;
 }
 
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
-                                               Provenance provenance, const Detail& detail, StepModelMemo& memo) {
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
   if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
-  std::optional<Scenario> adjusted;
+  std::unique_ptr<Scenario> adjusted;
   if (asked.workload.output_lengths) {
-    adjusted = asked;
+    adjusted = std::make_unique<Scenario>(asked);
     adjusted->workload = WithBatchLength(asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) /
                                                                    asked.deployment.data_parallel));
   }
   const Scenario& scenario = adjusted ? *adjusted : asked;
   const absl::StatusOr<StepModel>& model = memo.Get(scenario, efficiencies);
   if (!model.ok()) return model.status();
-  Estimate estimate{.warnings = memo.warnings()};
+  estimate.warnings = memo.warnings();
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
-  const absl::StatusOr<Others> others = MakeOthers(scenario, efficiencies, estimate.warnings);
+  const auto others = MakeOthers(scenario, efficiencies, estimate.warnings);
   if (!others.ok()) return others.status();
+  const bool speculates = scenario.speculation.has_value();
+  const bool prefills_elsewhere = scenario.disaggregation.has_value();
   const Replica replica{.scenario = scenario,
                         .model = *model,
                         .capacity = capacity,
-                        .speculator = others->speculator ? &*others->speculator : nullptr,
-                        .prefill_side = others->prefill_side ? &*others->prefill_side : nullptr,
+                        .speculator = speculates ? &*(*others)->speculator : nullptr,
+                        .prefill_side = prefills_elsewhere ? &*(*others)->prefill_side : nullptr,
                         .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1};
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
@@ -226,13 +231,17 @@ absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Effi
   FillTimes(replica, *served, provenance, estimate);
   if (detail.operators) FillOperators(replica, *served, estimate);
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
-  return estimate;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail) {
   StepModelMemo memo;
-  return EstimateOperatorModel(asked, efficiencies, provenance, detail, memo);
+  Estimate estimate;
+  if (absl::Status status = FillOperatorModel(asked, efficiencies, provenance, detail, memo, estimate); !status.ok()) {
+    return status;
+  }
+  return estimate;
 }
 
 }  // namespace foretoken

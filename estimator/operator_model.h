@@ -38,9 +38,11 @@ class StepModelMemo {
   std::vector<Warning> warnings_;
 };
 
-// Errors: those of MakeStepModel; those of Serve (serving.h).
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
-                                               Provenance provenance, const Detail& detail, StepModelMemo& memo);
+// Fills `estimate`, which is empty. Errors: those of MakeStepModel; those of Serve (serving.h).
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate);
+
+// The same for one scenario.
 absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail);
 
