@@ -187,16 +187,6 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
   return model;
 }
 
-const absl::StatusOr<StepModel>& StepModelMemo::Get(const Scenario& scenario, const Efficiencies& efficiencies) {
-  const ExpertRouting routing = scenario.workload.expert_routing;
-  if (efficiencies_ == &efficiencies && routing_ == routing) return model_;
-  warnings_.clear();
-  model_ = MakeStepModel(scenario, efficiencies, &warnings_);
-  efficiencies_ = &efficiencies;
-  routing_ = routing;
-  return model_;
-}
-
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
   if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
@@ -207,9 +197,10 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
                                                                    asked.deployment.data_parallel));
   }
   const Scenario& scenario = adjusted ? *adjusted : asked;
-  const absl::StatusOr<StepModel>& model = memo.Get(scenario, efficiencies);
-  if (!model.ok()) return model.status();
-  estimate.warnings = memo.warnings();
+  const DerivedModel& derived = memo.Get(scenario, efficiencies);
+  if (!derived.model.ok()) return derived.model.status();
+  const StepModel* const model = &*derived.model;
+  estimate.warnings = derived.warnings;
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
   const auto others = MakeOthers(scenario, efficiencies, estimate.warnings);
   if (!others.ok()) return others.status();

@@ -12,31 +12,13 @@
 #include "estimator/estimator.h"
 #include "estimator/scenario.h"
 #include "estimator/step.h"
+#include "estimator/step_model_cache.h"
 
 namespace foretoken {
 
 // Everything about the scenario's steps but their shape. Errors: kUnsupportedModel, kMissingFigure.
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings);
-
-// Keeps the step model of a scenario, so that scenarios which differ in their workload, load and objective only derive it
-// once. Not thread-safe.
-class StepModelMemo {
- public:
-  // The one that is kept, or a new one where its maker was told to Forget, or the efficiencies or the routing of experts
-  // differ. REQUIRES: since the last Forget, scenarios of one model, hardware and deployment. Errors: MakeStepModel's.
-  const absl::StatusOr<StepModel>& Get(const Scenario& scenario, const Efficiencies& efficiencies);
-  // What MakeStepModel warned of.
-  const std::vector<Warning>& warnings() const { return warnings_; }
-
-  void Forget() { efficiencies_ = nullptr; }
-
- private:
-  const Efficiencies* efficiencies_ = nullptr;  // null: nothing is kept
-  ExpertRouting routing_ = ExpertRouting::kIndependent;
-  absl::StatusOr<StepModel> model_;
-  std::vector<Warning> warnings_;
-};
 
 // Fills `estimate`, which is empty. Errors: those of MakeStepModel; those of Serve (serving.h).
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,

@@ -16,6 +16,7 @@
 #include "estimator/calibration/calibration.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
+#include "estimator/step_model_cache.h"
 #include "foretoken/v1/catalog_service.pb.h"
 
 namespace foretoken::catalog {
@@ -45,6 +46,9 @@ class Snapshot {
 
   const Calibrations& calibrations() const { return *calibrations_; }
 
+  // What was derived from this snapshot's models, hardware and calibrations so far.
+  const StepModelCache& step_models() const { return step_models_; }
+
   // All entries, by id.
   const std::vector<HardwareRecord>& hardware() const { return hardware_; }
   const std::vector<ModelRecord>& models() const { return models_; }
@@ -62,6 +66,7 @@ class Snapshot {
   v1::CatalogRevision revision_;
   std::shared_ptr<const Calibrations> calibrations_;
   mutable std::atomic<int64_t> loaded_us_;
+  StepModelCache step_models_;
 };
 
 }  // namespace foretoken::catalog

@@ -137,12 +137,14 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
   ScenarioReader reader(moment.snapshot, moment.now);
   reader.ReadAll(request.base(), kBase);
   std::array<bool, kNumParts> replaced = {};
+  Estimate estimate;
+  response.mutable_results()->Reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
     if (abandoned()) return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
     ReadCandidate(request, i, replaced, reader);
     v1::CandidateResult* result = response.add_results();
     result->set_candidate_id(request.candidates(i).candidate_id());
-    const absl::Status status = Answer(reader, moment, Detail(), *result->mutable_estimate());
+    const absl::Status status = Answer(reader, moment, Detail(), estimate, *result->mutable_estimate());
     if (!status.ok()) *result->mutable_status() = ToRpcStatus(status);
   }
   WriteRanking(request.rank_by(), response);

@@ -32,7 +32,10 @@ absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& mo
   }
   const Detail detail = {.operators = request.include_operators(),
                          .token_latencies = request.include_token_latencies()};
-  if (absl::Status status = Answer(reader, moment, detail, *response.mutable_estimate()); !status.ok()) return status;
+  Estimate estimate;
+  if (absl::Status status = Answer(reader, moment, detail, estimate, *response.mutable_estimate()); !status.ok()) {
+    return status;
+  }
   *response.mutable_catalog_revision() = moment.snapshot.revision();
   return absl::OkStatus();
 }

@@ -1,5 +1,9 @@
 #include "server/rpc/estimator_service.h"
 
+#include <array>
+
+#include "google/protobuf/arena.h"
+#include "grpcpp/support/message_allocator.h"
 #include "server/rpc/call.h"
 #include "server/rpc/estimator_api.h"
 #include "server/rpc/solve_api.h"
@@ -18,11 +22,44 @@ bool IsLarge(const v1::EstimateRequest& request) {
   return request.include_token_latencies() && many;
 }
 
+// The messages of one call in one arena: a reply is dozens of small ones, which are then taken and given back at once.
+template <typename Request, typename Response>
+class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
+ public:
+  grpc::MessageHolder<Request, Response>* AllocateMessages() override { return new Holder; }
+
+ private:
+  struct Holder : grpc::MessageHolder<Request, Response> {
+    Holder() : arena(Options(first_block.data(), first_block.size())) {
+      this->set_request(google::protobuf::Arena::CreateMessage<Request>(&arena));
+      this->set_response(google::protobuf::Arena::CreateMessage<Response>(&arena));
+    }
+    void Release() override { delete this; }
+
+    static google::protobuf::ArenaOptions Options(char* block, size_t size) {
+      google::protobuf::ArenaOptions options;
+      options.initial_block = block;
+      options.initial_block_size = size;
+      return options;
+    }
+
+    alignas(8) std::array<char, 4096> first_block;  // enough for one estimate
+    google::protobuf::Arena arena;
+  };
+};
+
 void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));
 }
 
 }  // namespace
+
+EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
+  static ArenaAllocator<v1::EstimateRequest, v1::EstimateResponse> estimates;
+  static ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse> batches;
+  SetMessageAllocatorFor_Estimate(&estimates);
+  SetMessageAllocatorFor_BatchEstimate(&batches);
+}
 
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
                                                      const v1::EstimateRequest* request,

@@ -61,6 +61,7 @@ void ScenarioReader::ReadPart(Part part, const v1::Scenario& message, std::strin
 void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view prefix) {
   PartState& state = Start(Part::kModel, prefix);
   resolved_ = false;
+  machine_changed_ = true;
   if (message.has_model_id()) {
     scenario_.model = FindModel(message.model_id(), "model_id", state);
     return;
@@ -81,6 +82,7 @@ void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view pref
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
   catalog_hardware_id_ = id;
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
@@ -88,12 +90,14 @@ void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_
   scenario_.hardware = &inline_hardware_;
   catalog_hardware_id_.clear();
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_view prefix) {
   FieldChecker fields("deployment.", Start(Part::kDeployment, prefix).violations);
   deployment_ = rpc::ReadDeployment(message, fields);
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadWorkload(const v1::Workload& message, std::string_view prefix) {
@@ -151,6 +155,13 @@ absl::StatusOr<const Scenario*> ScenarioReader::scenario() {
   if (!resolved_) Resolve();
   if (prefill_shares_hardware_) scenario_.disaggregation->hardware = scenario_.hardware;
   return &scenario_;
+}
+
+absl::Status ScenarioReader::Estimate(const Detail& detail, foretoken::Estimate& estimate) {
+  const absl::StatusOr<const Scenario*> read = scenario();
+  if (!read.ok()) return read.status();
+  const absl::Status status = ComputeEstimate(**read, detail, derived_, estimate);
+  return status.ok() ? status : WithPrefix(status);
 }
 
 absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {

@@ -21,7 +21,9 @@
 #include "absl/time/time.h"
 #include "estimator/errors.h"
 #include "estimator/estimate.h"
+#include "estimator/estimator.h"
 #include "estimator/scenario.h"
+#include "estimator/step_model_cache.h"
 #include "foretoken/v1/scenario.pb.h"
 #include "server/catalog/snapshot.h"
 
@@ -55,6 +57,11 @@ class ScenarioReader {
   //
   // Errors: kInvalidField with every violation; kUnknownId naming the closest ids.
   absl::StatusOr<const Scenario*> scenario();
+
+  // The estimate of what was read, into `estimate`, whatever it held. What consecutive scenarios share is derived once.
+  //
+  // Errors: those of scenario(); those of ComputeEstimate, with full paths.
+  absl::Status Estimate(const Detail& detail, foretoken::Estimate& estimate);
 
   // What was read of the SLO, whatever is wrong elsewhere.
   const std::optional<Slo>& slo() const { return scenario_.slo; }
@@ -90,6 +97,7 @@ class ScenarioReader {
   void ReadDisaggregation(const v1::Scenario& message, std::string_view prefix);
   // Fills in what the parts take from each other.
   void Resolve();
+  void ResolveMachine();
   // What is wrong with parts only together.
   std::vector<FieldViolation> Contradictions() const;
   void ReadModel(const v1::Scenario& message, std::string_view prefix);
@@ -112,8 +120,11 @@ class ScenarioReader {
   std::optional<Deployment> prefill_deployment_;  // absent: deployment_
   bool prefill_shares_hardware_ = false;
   bool resolved_ = false;
+  bool machine_changed_ = true;     // model, hardware or deployment, since the last Resolve
+  bool calibrated_for_load_ = false;  // what scenario_'s calibration was looked up for
   std::optional<absl::Duration> live_load_age_;
   Scenario scenario_;
+  StepModelMemo derived_;
 };
 
 }  // namespace foretoken::rpc

@@ -95,12 +95,21 @@ void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string
   prefill_deployment_ = rpc::ReadDeployment(asked.deployment(), deployment);
 }
 
-void ScenarioReader::Resolve() {
+void ScenarioReader::ResolveMachine() {
   scenario_.deployment = deployment_;
   ResolveDtypes(*scenario_.model, scenario_.deployment);
+  const bool known = scenario_.model != &inline_model_ && scenario_.hardware != &inline_hardware_;
+  derived_.Forget(known ? &snapshot_.step_models() : nullptr);
+}
+
+void ScenarioReader::Resolve() {
   const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
-  scenario_.calibration =
-      snapshot_.calibrations().Find(catalog_hardware_id_, scenario_.deployment.engine, continuous);
+  if (machine_changed_ || continuous != calibrated_for_load_) {
+    scenario_.calibration = snapshot_.calibrations().Find(catalog_hardware_id_, deployment_.engine, continuous);
+    calibrated_for_load_ = continuous;
+  }
+  if (machine_changed_) ResolveMachine();
+  machine_changed_ = false;
   if (scenario_.speculation) {
     Deployment& draft = scenario_.speculation->deployment;
     draft = scenario_.speculation->follows ? deployment_ : draft_deployment_;

@@ -78,11 +78,9 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> abandoned, v1::SweepChunk&
 }
 
 void SweepRunner::ComputePoint(int row, v1::SweepChunk& chunk) {
-  const absl::StatusOr<const Scenario*> scenario = reader_.scenario();
-  if (!scenario.ok()) return WriteRefusal(scenario.status(), row, chunk);
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario);
-  if (!estimate.ok()) return WriteRefusal(reader_.WithPrefix(estimate.status()), row, chunk);
-  WriteEstimate(*estimate, row, chunk);
+  const absl::Status status = reader_.Estimate(Detail(), estimate_);
+  if (!status.ok()) return WriteRefusal(status, row, chunk);
+  WriteEstimate(estimate_, row, chunk);
 }
 
 void SweepRunner::WriteEstimate(const Estimate& estimate, int row, v1::SweepChunk& chunk) {

@@ -57,6 +57,7 @@ class SweepRunner {
   std::vector<MetricReader> readers_;  // of plan_.metrics
   v1::Scenario scenario_;              // the base with the axes' values of the current point
   ScenarioReader reader_;
+  Estimate estimate_;
   std::vector<int> indices_;  // of the current point, per axis
   std::array<bool, kNumParts> changed_ = {};
   int64_t next_point_ = 0;
