@@ -24,12 +24,6 @@ double KeptTokens(const AttentionGroup& group, double context) {
   return std::ceil(kept / kBlockTokens) * kBlockTokens;
 }
 
-Bytes KvPerSequence(const Shard& shard, double context) {
-  double token_layers = 0;
-  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
-  return token_layers / shard.stages * shard.kv_elements * shard.kv;
-}
-
 // Two copies of the residual stream, and the widest of attention and MLP, live at once.
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
   const double attention = shard.heads * (shard.prefill_qk_dim + shard.prefill_v_dim) + shard.kv_elements;
@@ -44,18 +38,6 @@ Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double to
 // Tokens that each sequence is fed beyond its next one when it is verified.
 double DraftTokens(const Scenario& scenario) { return scenario.speculation ? scenario.speculation->draft_tokens : 0; }
 
-// Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
-// longer prompt replaces it), and the tokens that decoding sequences are fed.
-struct StepBudget {
-  double at_least = 0;
-  double per_prompt = 0;  // of each sequence, up to kStepTokens together
-  double per_sequence = 1;
-
-  double Tokens(double batch) const {
-    return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
-  }
-};
-
 StepBudget BudgetOf(const Scenario& scenario) {
   if (scenario.disaggregation) return {};  // prompts are prefilled elsewhere
   const Workload& w = scenario.workload;
@@ -64,17 +46,20 @@ StepBudget BudgetOf(const Scenario& scenario) {
   return {.at_least = std::min(prompt, chunk), .per_prompt = prompt, .per_sequence = 1 + DraftTokens(scenario)};
 }
 
-// Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
-struct BatchBytes {
-  StepBudget step;
-  Bytes per_step_token;
-  Bytes per_sequence;
-
-  Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
-};
-
 Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
   return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
+}
+
+}  // namespace
+
+Bytes KvPerSequence(const Shard& shard, double context) {
+  double token_layers = 0;
+  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
+  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
+double StepBudget::Tokens(double batch) const {
+  return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
 }
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
@@ -84,9 +69,6 @@ BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
           .per_sequence = LogitsPerSequence(scenario, shard)};
 }
 
-// The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
-// the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding
-// left open.
 double LargestBatch(const BatchBytes& bytes, Bytes room) {
   constexpr double kMost = (1 << 30) - 1;
   const auto fits = [&](double batch) { return bytes(batch) <= room; };
@@ -101,8 +83,6 @@ double LargestBatch(const BatchBytes& bytes, Bytes room) {
   while (batch < kMost && fits(batch + 1)) ++batch;
   return batch;
 }
-
-}  // namespace
 
 Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
   return ActivationBytes(scenario, shard)(batch);

@@ -12,6 +12,35 @@
 
 namespace foretoken {
 
+// Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
+// longer prompt replaces it), and the tokens that decoding sequences are fed.
+struct StepBudget {
+  double at_least = 0;
+  double per_prompt = 0;  // of each sequence, up to kStepTokens together
+  double per_sequence = 1;
+
+  double Tokens(double batch) const;
+};
+
+// Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
+struct BatchBytes {
+  StepBudget step;
+  Bytes per_step_token;
+  Bytes per_sequence;
+
+  Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
+};
+
+BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
+
+// KV cache that a device keeps of a sequence of `context` tokens, in whole blocks.
+Bytes KvPerSequence(const Shard& shard, double context);
+
+// The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
+// the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding
+// left open.
+double LargestBatch(const BatchBytes& bytes, Bytes room);
+
 // How the batch meets the memory. A draft model counts as part of the model.
 struct Capacity {
   Bytes usable;

@@ -89,4 +89,34 @@ TimeParts DecodeCurve::SumPiece(const Piece& piece, double last) const {
   return GaussSum(step, piece.first, last);
 }
 
+void DecodeCurve::SumPieces(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
+                            TimePartsColumns& sums) const {
+  const auto sum_with = [&](double exponent) {
+    const auto step = [&](double context) {
+      TimeParts parts = JoinHost(piece.base + piece.slope * context, host_, exponent);
+      parts.host += on_top_;
+      return parts;
+    };
+    for (int row = begin; row < end; ++row) sums.Set(row, before + GaussSum(step, piece.first, last[row]));
+  };
+  // The default exponent as a constant: the loop is then free of branches.
+  exponent_ == 2 ? sum_with(2) : sum_with(exponent_);
+}
+
+void DecodeCurve::Sums(double first, const double* last, int count, TimePartsColumns& sums) const {
+  int row = 0;
+  for (; row < count && last[row] - first + 1 <= kSlowSumSteps; ++row) sums.Set(row, Sum(first, last[row]));
+  TimeParts before;
+  while (row < count) {
+    const Piece piece = PieceFrom(first);
+    int end = row;
+    while (end < count && last[end] <= piece.last) ++end;
+    SumPieces(piece, before, last, row, end, sums);
+    row = end;
+    if (row == count) return;
+    before += SumPiece(piece, piece.last);
+    first = piece.last + 1;
+  }
+}
+
 }  // namespace foretoken

@@ -8,10 +8,32 @@
 #ifndef FORETOKEN_ESTIMATOR_DECODE_H_
 #define FORETOKEN_ESTIMATOR_DECODE_H_
 
+#include <array>
+
 #include "absl/container/inlined_vector.h"
 #include "estimator/step.h"
 
 namespace foretoken {
+
+// The parts of several times, each part in a column of its own.
+struct TimePartsColumns {
+  static constexpr int kMost = 128;
+  using Column = std::array<double, kMost>;
+
+  Column compute, memory, communication, host, queueing;
+
+  void Set(int row, const TimeParts& parts) {
+    compute[row] = parts.compute.value();
+    memory[row] = parts.memory.value();
+    communication[row] = parts.communication.value();
+    host[row] = parts.host.value();
+    queueing[row] = parts.queueing.value();
+  }
+  TimeParts Get(int row) const {
+    return {Seconds(compute[row]), Seconds(memory[row]), Seconds(communication[row]), Seconds(host[row]),
+            Seconds(queueing[row])};
+  }
+};
 
 // The decode of `sequences` on one replica, ready to be evaluated at any context.
 class DecodeCurve {
@@ -24,6 +46,10 @@ class DecodeCurve {
 
   // Sum of Step(c) for c = first, first + 1, ..., last. REQUIRES: first, last whole numbers. Empty: zero.
   TimeParts Sum(double first, double last) const;
+
+  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: what they share is
+  // computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
+  void Sums(double first, const double* last, int count, TimePartsColumns& sums) const;
 
  private:
   // Attention of one layer group per token seen.
@@ -45,6 +71,9 @@ class DecodeCurve {
   Piece PieceFrom(double first) const;
   // The steps of a piece up to `last`.
   TimeParts SumPiece(const Piece& piece, double last) const;
+  // `before` and the steps of a piece up to last[i], for every row i from `begin` up to `end`.
+  void SumPieces(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
+                 TimePartsColumns& sums) const;
   // Where the next window or chunk boundary after `context` lies; infinity: none.
   double NextBreak(double context) const;
 

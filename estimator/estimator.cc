@@ -2,15 +2,11 @@
 
 #include <utility>
 
-#include "estimator/calibration/calibration.h"
-
-#include "estimator/cost.h"
-#include "estimator/efficiencies.h"
 #include "estimator/errors.h"
+#include "estimator/figures.h"
 #include "estimator/kpi.h"
 #include "estimator/linear_profile.h"
 #include "estimator/operator_model.h"
-#include "estimator/slo.h"
 
 namespace foretoken {
 namespace {
@@ -21,34 +17,20 @@ bool IsBeyondProfile(const absl::Status& status) {
   return reason == Reason::kNotModelled || reason == Reason::kMissingFigure;
 }
 
-// By the scenario's calibration: of its very hardware, or carried over from its engine's other devices.
-absl::Status Calibrated(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
-  const Calibration* calibration = scenario.calibration;
-  if (calibration == nullptr) {
-    return FillOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, detail, memo, estimate);
-  }
-  const bool own = !calibration->hardware_id.empty();
-  const Provenance provenance = own ? Provenance::kCalibrated : Provenance::kTransferred;
-  absl::Status status = FillOperatorModel(scenario, calibration->efficiencies, provenance, detail, memo, estimate);
-  if (!status.ok()) return status;
-  estimate.calibration_id = calibration->id;
-  AddBands(*calibration, estimate);
-  return status;
-}
-
 absl::Status Take(absl::StatusOr<Estimate> made, Estimate& estimate) {
   if (made.ok()) estimate = *std::move(made);
   return made.status();
 }
 
-absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
+// `calibration` becomes the one that the estimate was made with, if any.
+absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelMemo& memo,
+                      const Calibration*& calibration, Estimate& estimate) {
   switch (scenario.method) {
     case Method::kLinearProfile:
       return Take(EstimateLinearProfile(scenario, detail), estimate);
     case Method::kKpi:
       return Take(EstimateKpi(scenario, detail), estimate);
     case Method::kSpeedOfLight:
-      return FillOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, detail, memo, estimate);
     case Method::kOperatorModel:
       break;
     case Method::kBestAvailable:
@@ -58,7 +40,9 @@ absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelM
       }
       break;
   }
-  return Calibrated(scenario, detail, memo, estimate);
+  const OperatorMethod method = OperatorMethodOf(scenario);
+  calibration = method.calibration;
+  return FillOperatorModel(scenario, *method.efficiencies, method.provenance, detail, memo, estimate);
 }
 
 }  // namespace
@@ -70,11 +54,9 @@ absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, Ste
     return ComputeEstimate(plain, detail, memo, estimate);
   }
   estimate = Estimate();
-  if (absl::Status status = ByMethod(scenario, detail, memo, estimate); !status.ok()) return status;
-  estimate.cost = CostOf(scenario, estimate.throughput, estimate.warnings);
-  if (scenario.slo) {
-    estimate.slo = JudgeSlo(*scenario.slo, estimate.ttft.time, estimate.tpot.time, estimate.e2e.time);
-  }
+  const Calibration* calibration = nullptr;
+  if (absl::Status status = ByMethod(scenario, detail, memo, calibration, estimate); !status.ok()) return status;
+  FillVerdicts(scenario, calibration, estimate);
   return absl::OkStatus();
 }
 

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/capacity.h"
-#include "estimator/energy.h"
 #include "estimator/errors.h"
 #include "estimator/explain.h"
+#include "estimator/figures.h"
 #include "estimator/output_lengths.h"
 #include "estimator/serving.h"
-#include "estimator/usage.h"
 
 namespace foretoken {
 namespace {
@@ -43,48 +43,6 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
                                      shard.tensor_parallel, "; padded to ", shard.heads, " per device"),
                         "deployment.tensor_parallel"});
   }
-}
-
-Phase MakePhase(const TimeParts& parts, Provenance provenance) {
-  return {.time = parts.Total(), .parts = parts, .bound = parts.LargestPart(), .provenance = provenance};
-}
-
-// Devices of both sides, where prefill has its own.
-int DevicesOf(const Scenario& scenario, const Served& served) {
-  if (!served.disaggregation) return scenario.deployment.devices();
-  return served.disaggregation->prefill_devices +
-         scenario.disaggregation->decode_replicas * scenario.deployment.devices();
-}
-
-Throughput MakeThroughput(const Scenario& scenario, const Served& served, Seconds tpot) {
-  const double requests = served.requests_per_second;
-  const double tokens = requests * MeanOutput(scenario.workload);
-  return {.output_tokens_per_second = tokens,
-          .output_tokens_per_second_per_device = tokens / DevicesOf(scenario, served),
-          .output_tokens_per_second_per_user = 1 / tpot.value(),
-          .requests_per_second = requests};
-}
-
-void FillTimes(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
-  estimate.prefill = MakePhase(served.prefill, provenance);
-  estimate.decode = MakePhase(served.decode, provenance);
-  estimate.decode_steps = served.decode_steps;
-  estimate.tpot_is_next_step = served.decode_steps < 1;
-  estimate.ttft.time = served.prefill.Total();
-  estimate.e2e.time = served.prefill.Total() + served.decode.Total();
-  if (estimate.tpot_is_next_step) {
-    const TimeParts next = served.step(1);
-    estimate.decode.bound = next.LargestPart();
-    estimate.tpot.time = next.Total();
-  } else {
-    estimate.tpot.time = served.decode.Total() / served.decode_steps;
-  }
-  estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
-  estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
-  estimate.mfu = PrefillUtilization(replica, served);
-  estimate.speculation = served.round;
-  estimate.disaggregation = served.disaggregation;
-  estimate.energy = EnergyOf(replica, served);
 }
 
 // Adds `runs` of a step to the rows of a phase.
@@ -171,6 +129,14 @@ std::vector<Seconds> TokenLatencies(const Served& served) {
 
 }  // namespace
 
+OperatorMethod OperatorMethodOf(const Scenario& scenario) {
+  if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
+  const Calibration* calibration = scenario.calibration;
+  if (calibration == nullptr) return {&GenericPrior(), Provenance::kDatasheet};
+  const bool own = !calibration->hardware_id.empty();
+  return {&calibration->efficiencies, own ? Provenance::kCalibrated : Provenance::kTransferred, calibration};
+}
+
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings) {
   absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
@@ -216,10 +182,7 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
-  estimate.devices = DevicesOf(scenario, *served);
-  estimate.waves = static_cast<int>(served->waves);
-  estimate.memory = MemoryOf(scenario, *model, capacity, served->held);
-  FillTimes(replica, *served, provenance, estimate);
+  FillFigures(replica, *served, provenance, estimate);
   if (detail.operators) FillOperators(replica, *served, estimate);
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
   return absl::OkStatus();

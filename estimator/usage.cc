@@ -14,19 +14,9 @@ struct Reads {
   Bytes kv;
 };
 
-// Weights of one decode step: of the experts only the distinct ones, of the embedding none.
-Bytes WeightsRead(const StepModel& model, const StepShape& shape) {
-  return StepWeights(model, shape) / model.shard.stages;
-}
-
 // `running` sequences are fed `tokens` each; their KV is that of `read` ones at `context`.
 Reads StepReads(const StepModel& model, double running, double read, double context, double tokens = 1) {
-  Reads reads{.weights = WeightsRead(
-                  model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens})};
-  for (const AttentionGroup& group : model.shard.attention) {
-    reads.kv += DecodeAttention(model, group, read, context).bytes / model.shard.stages;
-  }
-  return reads;
+  return {.weights = WeightsRead(model, running, tokens), .kv = KvRead(model, read, context)};
 }
 
 // The same of a round, per token that it yields.
@@ -53,11 +43,33 @@ std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& m
 
 }  // namespace
 
+// Of the experts only the distinct ones, of the embedding none.
+Bytes WeightsRead(const StepModel& model, double running, double tokens) {
+  return StepWeights(model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens}) /
+         model.shard.stages;
+}
+
+Bytes KvRead(const StepModel& model, double read, double context) {
+  Bytes kv;
+  for (const AttentionGroup& group : model.shard.attention) {
+    kv += DecodeAttention(model, group, read, context).bytes / model.shard.stages;
+  }
+  return kv;
+}
+
+double MeanContext(const Workload& workload) {
+  return std::max(1, workload.prompt_tokens) + std::max(1.0, workload.output_tokens / 2.0);
+}
+
+Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences) {
+  return capacity.usable - capacity.weights - StepActivations(scenario, shard, sequences);
+}
+
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences) {
   const Deployment& d = scenario.deployment;
   const Bytes kv = sequences * capacity.kv_per_sequence;
   const Bytes activations = StepActivations(scenario, model.shard, sequences);
-  const Bytes beside = capacity.usable - capacity.weights - activations;
+  const Bytes beside = RoomForKv(scenario, model.shard, capacity, sequences);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {
     kv_per_token += KvBytesPerToken(*scenario.speculation->draft, scenario.speculation->deployment.kv_cache_dtype);
@@ -74,7 +86,7 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  const double context = std::max(1, w.prompt_tokens) + std::max(1.0, w.output_tokens / 2.0);
+  const double context = MeanContext(w);
   Reads reads = replica.speculator != nullptr ? RoundReads(replica, served, context)
                                               : StepReads(replica.model, served.running, served.read, context);
   if (w.kv_cache_mode == KvCacheMode::kNone) reads.kv = Bytes(0);

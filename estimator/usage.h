@@ -15,6 +15,17 @@ namespace foretoken {
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
 
+// What is left for KV cache beside the weights and the activations of `sequences`.
+Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences);
+
+// What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and the KV cache of `read`
+// ones at `context`.
+Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
+Bytes KvRead(const StepModel& model, double read, double context);
+
+// The context of the mean decode step.
+double MeanContext(const Workload& workload);
+
 // MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a
 // speculative round the reads of both models, over the tokens that it yields.
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot);

@@ -164,6 +164,12 @@ absl::Status ScenarioReader::Estimate(const Detail& detail, foretoken::Estimate&
   return status.ok() ? status : WithPrefix(status);
 }
 
+std::optional<OutputRow> ScenarioReader::Row() {
+  const absl::StatusOr<const Scenario*> read = scenario();
+  if (!read.ok()) return std::nullopt;
+  return OutputRow::Make(**read, derived_);
+}
+
 absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {
   const RefusalDetail detail = DetailOf(refusal);
   if (detail.violations.empty()) return refusal;

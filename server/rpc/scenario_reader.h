@@ -22,6 +22,7 @@
 #include "estimator/errors.h"
 #include "estimator/estimate.h"
 #include "estimator/estimator.h"
+#include "estimator/output_row.h"
 #include "estimator/scenario.h"
 #include "estimator/step_model_cache.h"
 #include "foretoken/v1/scenario.pb.h"
@@ -62,6 +63,9 @@ class ScenarioReader {
   //
   // Errors: those of scenario(); those of ComputeEstimate, with full paths.
   absl::Status Estimate(const Detail& detail, foretoken::Estimate& estimate);
+
+  // What was read as a row of output lengths; nothing where it cannot be one. Valid until the next Read.
+  std::optional<OutputRow> Row();
 
   // What was read of the SLO, whatever is wrong elsewhere.
   const std::optional<Slo>& slo() const { return scenario_.slo; }

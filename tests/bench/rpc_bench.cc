@@ -1,6 +1,9 @@
 // Around the core model, without a socket: looking up, parsing, building replies, and the points of a sweep.
 #include <benchmark/benchmark.h>
 
+#include <array>
+
+#include "google/protobuf/arena.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/embedded.h"
 #include "server/catalog/memory_store.h"
@@ -48,9 +51,11 @@ void Answer(benchmark::State& state, const v1::Scenario& scenario) {
   const auto snapshot = BundledSnapshot();
   v1::EstimateRequest request;
   *request.mutable_scenario() = scenario;
+  std::array<char, 4096> block;
   for (auto _ : state) {
-    v1::EstimateResponse response;
-    benchmark::DoNotOptimize(rpc::AnswerEstimate(request, {*snapshot, absl::UnixEpoch()}, response));
+    google::protobuf::Arena arena(block.data(), block.size());  // as the service does
+    auto* response = google::protobuf::Arena::CreateMessage<v1::EstimateResponse>(&arena);
+    benchmark::DoNotOptimize(rpc::AnswerEstimate(request, {*snapshot, absl::UnixEpoch()}, *response));
   }
 }
 BENCHMARK_CAPTURE(Answer, dense, DenseScenario());
@@ -73,9 +78,10 @@ BENCHMARK(ResponseSerialise);
 void Batch(benchmark::State& state, const v1::BatchEstimateRequest& request) {
   const auto snapshot = BundledSnapshot();
   for (auto _ : state) {
-    v1::BatchEstimateResponse response;
+    google::protobuf::Arena arena;
+    auto* response = google::protobuf::Arena::CreateMessage<v1::BatchEstimateResponse>(&arena);
     benchmark::DoNotOptimize(
-        rpc::AnswerBatch(request, {*snapshot, absl::UnixEpoch()}, [] { return false; }, response));
+        rpc::AnswerBatch(request, {*snapshot, absl::UnixEpoch()}, [] { return false; }, *response));
   }
   state.SetItemsProcessed(state.iterations() * request.candidates_size());
 }
@@ -93,7 +99,23 @@ void Sweep(benchmark::State& state, const v1::SweepRequest& request) {
   }
   state.SetItemsProcessed(points);
 }
+v1::SweepRequest AllMetricsSweep() {
+  v1::SweepRequest request = DenseSweep(100);
+  request.clear_metrics();
+  AddAllMetrics(request);
+  return request;
+}
+
+// The output outermost: no row of the sweep shares anything.
+v1::SweepRequest UnsharedSweep() {
+  v1::SweepRequest request = DenseSweep(100);
+  request.mutable_axes()->SwapElements(0, 2);
+  return request;
+}
+
 BENCHMARK_CAPTURE(Sweep, dense, DenseSweep(100));
+BENCHMARK_CAPTURE(Sweep, dense_all_metrics, AllMetricsSweep());
+BENCHMARK_CAPTURE(Sweep, dense_unshared, UnsharedSweep());
 BENCHMARK_CAPTURE(Sweep, mix, MixedSweep(100))->Unit(benchmark::kMillisecond);
 
 }  // namespace

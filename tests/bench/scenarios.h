@@ -80,9 +80,13 @@ inline void AddMetrics(v1::SweepRequest& request) {
         v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_DEVICE, v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_USER,
         v1::METRIC_REQUESTS_PER_SECOND, v1::METRIC_PREFILL_COMPUTE_SECONDS, v1::METRIC_DECODE_COMPUTE_SECONDS,
         v1::METRIC_DECODE_MEMORY_SECONDS, v1::METRIC_DECODE_COMMUNICATION_SECONDS, v1::METRIC_DECODE_HOST_SECONDS,
-        v1::METRIC_KV_CACHE_BYTES, v1::METRIC_LARGEST_BATCH, v1::METRIC_MBU}) {
+        v1::METRIC_KV_CACHE_BYTES, v1::METRIC_FREE_BYTES, v1::METRIC_MBU}) {
     request.add_metrics(metric);
   }
+}
+
+inline void AddAllMetrics(v1::SweepRequest& request) {
+  for (int metric = 1; metric <= v1::Metric_MAX; ++metric) request.add_metrics(static_cast<v1::Metric>(metric));
 }
 
 // Batch x prompt x output, each of `values`, output innermost.

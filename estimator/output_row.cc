@@ -1,0 +1,131 @@
+#include "estimator/output_row.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "estimator/batch.h"
+#include "estimator/figures.h"
+#include "estimator/linear_profile.h"
+#include "estimator/memory.h"
+#include "estimator/operator_model.h"
+#include "estimator/usage.h"
+
+namespace foretoken {
+namespace {
+
+// One batch of whole sequences that decode with a KV cache, by the operator model, whatever the output.
+bool IsCovered(const Scenario& scenario) {
+  const Workload& w = scenario.workload;
+  const bool by_operators =
+      scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
+      (scenario.method == Method::kBestAvailable && FindProfile(scenario) == nullptr);
+  return by_operators && scenario.model->unsupported_reason.empty() && w.batching == BatchingPolicy::kStatic &&
+         w.kv_cache_mode != KvCacheMode::kNone && w.output_tokens > 1 && !w.output_lengths &&
+         !w.request_rate_per_second && !scenario.live_load && !scenario.speculation && !scenario.disaggregation &&
+         scenario.deployment.attention_kernel == AttentionKernel::kFlash;  // naive scores grow with the output
+}
+
+}  // namespace
+
+std::optional<OutputRow> OutputRow::Make(const Scenario& scenario, StepModelMemo& memo) {
+  if (!IsCovered(scenario)) return std::nullopt;
+  const OperatorMethod method = OperatorMethodOf(scenario);
+  const DerivedModel& derived = memo.Get(scenario, *method.efficiencies);
+  if (!derived.model.ok()) return std::nullopt;
+  std::optional<OutputRow> row = OutputRow(scenario, *derived.model, method);
+  if (!row->capacity_.Fits()) return std::nullopt;
+  row->served_ = ServedAlone(row->View(), row->capacity_.batch);
+  row->weights_read_ = WeightsRead(*row->model_, row->served_.running);
+  OutputBlock own;
+  const double output = scenario.workload.output_tokens;
+  row->Compute(&output, 1, own);
+  row->FillPoint(own, 0, row->shared_);
+  return row;
+}
+
+OutputRow::OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method)
+    : scenario_(scenario),
+      model_(&model),
+      method_(method),
+      capacity_(MeasureCapacity(scenario_, model.shard, model.machine)),
+      activations_(ActivationBytes(scenario_, model.shard)),
+      decode_(model, scenario_.workload, capacity_.batch) {
+  shared_.method = method.efficiencies->speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
+}
+
+// The rule of LargestBatch for the batch that the row has.
+bool OutputRow::Fits(Bytes kv_per_sequence) const {
+  BatchBytes bytes = activations_;
+  bytes.per_sequence += kv_per_sequence;
+  return bytes(capacity_.batch) <= capacity_.usable - capacity_.weights;
+}
+
+double OutputRow::LargestBatchWith(Bytes kv_per_sequence) const {
+  BatchBytes bytes = activations_;
+  bytes.per_sequence += kv_per_sequence;
+  return LargestBatch(bytes, capacity_.usable - capacity_.weights);
+}
+
+int OutputRow::Compute(const double* output_tokens, int count, OutputBlock& b) const {
+  const double prompt = scenario_.workload.prompt_tokens;
+  b.count = 0;
+  for (const int most = std::min(count, OutputBlock::kMost); b.count < most; ++b.count) {
+    const Bytes kv = KvPerSequence(model_->shard, prompt + output_tokens[b.count]);
+    if (!Fits(kv)) break;
+    b.output_tokens[b.count] = output_tokens[b.count];
+    b.decode_steps[b.count] = output_tokens[b.count] - 1;
+    b.kv_per_sequence[b.count] = kv.value();
+  }
+  decode_.Sums(b.decode_steps.data(), b.count, b.decode);
+  const double prefill = served_.prefill.Total().value();
+  const double batch = scenario_.workload.batch_size;
+  const double devices = scenario_.deployment.devices();
+  for (int i = 0; i < b.count; ++i) {
+    const double decode = b.decode.Get(i).Total().value();
+    b.decode_seconds[i] = decode;
+    b.tpot[i] = decode / b.decode_steps[i];
+    b.e2e[i] = prefill + decode;
+    b.requests_per_second[i] = batch / b.e2e[i];
+    b.output_tokens_per_second[i] = b.requests_per_second[i] * b.output_tokens[i];
+    b.output_tokens_per_second_per_device[i] = b.output_tokens_per_second[i] / devices;
+  }
+  return b.count;
+}
+
+void OutputRow::KvCacheBytes(const OutputBlock& block, double* out) const {
+  for (int i = 0; i < block.count; ++i) out[i] = served_.held * block.kv_per_sequence[i];
+}
+
+void OutputRow::FreeBytes(const OutputBlock& block, double* out) const {
+  const Bytes beside = RoomForKv(scenario_, model_->shard, capacity_, served_.held);
+  for (int i = 0; i < block.count; ++i) {
+    out[i] = std::max(Bytes(0), beside - served_.held * Bytes(block.kv_per_sequence[i])).value();
+  }
+}
+
+void OutputRow::LargestBatches(const OutputBlock& block, double* out) const {
+  const double replicas = scenario_.deployment.data_parallel;
+  for (int i = 0; i < block.count; ++i) out[i] = LargestBatchWith(Bytes(block.kv_per_sequence[i])) * replicas;
+}
+
+void OutputRow::Mbu(const OutputBlock& block, double* out) const {
+  Workload w = scenario_.workload;
+  for (int i = 0; i < block.count; ++i) {
+    w.output_tokens = static_cast<int>(block.output_tokens[i]);
+    const Bytes kv = KvRead(*model_, served_.read, MeanContext(w));
+    out[i] = ModelBandwidthUtilization(weights_read_, kv, Seconds(block.tpot[i]), model_->machine.memory_peak);
+  }
+}
+
+void OutputRow::FillPoint(const OutputBlock& block, int point, Estimate& estimate) {
+  scenario_.workload.output_tokens = static_cast<int>(block.output_tokens[point]);
+  capacity_.kv_per_sequence = Bytes(block.kv_per_sequence[point]);
+  capacity_.largest_batch = LargestBatchWith(capacity_.kv_per_sequence);
+  served_.decode = block.decode.Get(point);
+  served_.decode_steps = block.decode_steps[point];
+  served_.requests_per_second = block.requests_per_second[point];
+  FillFigures(View(), served_, method_.provenance, estimate);
+  FillVerdicts(scenario_, method_.calibration, estimate);
+}
+
+}  // namespace foretoken
