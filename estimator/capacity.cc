@@ -11,18 +11,7 @@
 namespace foretoken {
 namespace {
 
-// vLLM's default budget of tokens in one step (max_num_batched_tokens), which bounds the activations of a batch whose
-// prompts are prefilled together.
-constexpr double kStepTokens = 8192;
-// vLLM's default KV block.
-constexpr double kBlockTokens = 16;
 constexpr int kLargestTensorParallel = 1024;
-
-// Tokens that a layer group keeps of a sequence of `context` tokens.
-double KeptTokens(const AttentionGroup& group, double context) {
-  const double kept = group.window > 0 ? std::min(context, group.window) : context;
-  return std::ceil(kept / kBlockTokens) * kBlockTokens;
-}
 
 // Two copies of the residual stream, and the widest of attention and MLP, live at once.
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
@@ -51,16 +40,6 @@ Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
 }
 
 }  // namespace
-
-Bytes KvPerSequence(const Shard& shard, double context) {
-  double token_layers = 0;
-  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
-  return token_layers / shard.stages * shard.kv_elements * shard.kv;
-}
-
-double StepBudget::Tokens(double batch) const {
-  return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
-}
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
   const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;

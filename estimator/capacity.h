@@ -4,6 +4,9 @@
 #ifndef FORETOKEN_ESTIMATOR_CAPACITY_H_
 #define FORETOKEN_ESTIMATOR_CAPACITY_H_
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "estimator/estimate.h"
 #include "estimator/machine.h"
@@ -12,6 +15,12 @@
 
 namespace foretoken {
 
+// vLLM's default budget of tokens in one step (max_num_batched_tokens), which bounds the activations of a batch whose
+// prompts are prefilled together.
+inline constexpr double kStepTokens = 8192;
+// vLLM's default KV block.
+inline constexpr int64_t kBlockTokens = 16;
+
 // Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
 // longer prompt replaces it), and the tokens that decoding sequences are fed.
 struct StepBudget {
@@ -19,7 +28,9 @@ struct StepBudget {
   double per_prompt = 0;  // of each sequence, up to kStepTokens together
   double per_sequence = 1;
 
-  double Tokens(double batch) const;
+  double Tokens(double batch) const {
+    return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
+  }
 };
 
 // Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
@@ -34,7 +45,15 @@ struct BatchBytes {
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
 
 // KV cache that a device keeps of a sequence of `context` tokens, in whole blocks.
-Bytes KvPerSequence(const Shard& shard, double context);
+// REQUIRES: a whole number.
+inline Bytes KvPerSequence(const Shard& shard, double context) {
+  double token_layers = 0;
+  for (const AttentionGroup& group : shard.attention) {
+    const auto kept = static_cast<int64_t>(group.window > 0 ? std::min(context, group.window) : context);
+    token_layers += group.layers * static_cast<double>((kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens);
+  }
+  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+}
 
 // The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
 // the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding

@@ -14,6 +14,27 @@ namespace {
 constexpr double kSlowSumSteps = 8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// One node of the sums over a piece.
+struct Term {
+  TimeParts base, slope;
+  Seconds host, on_top;
+  double exponent;
+  double first;
+  int node;
+};
+
+// Adds the term of every row to its sum. Its loop is what the compiler takes several rows at a time.
+inline void AddTerms(const Term& term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
+  const auto step = [&term](double context) {
+    TimeParts parts = JoinHost(term.base + term.slope * context, term.host, term.exponent);
+    parts.host += term.on_top;
+    return parts;
+  };
+  for (int row = begin; row < end; ++row) {
+    sums.Set(row, sums.Get(row) + GaussTerm(step, term.first, last[row], term.node));
+  }
+}
+
 }  // namespace
 
 DecodeCurve::DecodeCurve(const StepModel& model, double sequences, double tokens) : exponent_(model.roofline_exponent) {
@@ -91,16 +112,16 @@ TimeParts DecodeCurve::SumPiece(const Piece& piece, double last) const {
 
 void DecodeCurve::SumPieces(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
                             TimePartsColumns& sums) const {
-  const auto sum_with = [&](double exponent) {
-    const auto step = [&](double context) {
-      TimeParts parts = JoinHost(piece.base + piece.slope * context, host_, exponent);
-      parts.host += on_top_;
-      return parts;
-    };
-    for (int row = begin; row < end; ++row) sums.Set(row, before + GaussSum(step, piece.first, last[row]));
-  };
-  // The default exponent as a constant: the loop is then free of branches.
-  exponent_ == 2 ? sum_with(2) : sum_with(exponent_);
+  for (int row = begin; row < end; ++row) sums.Set(row, {});
+  for (int node = 0; node < kGaussNodes; ++node) {
+    // The default exponent as a constant: the loop is then free of branches.
+    if (exponent_ == 2) {
+      AddTerms({piece.base, piece.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
+    } else {
+      AddTerms({piece.base, piece.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end, sums);
+    }
+  }
+  for (int row = begin; row < end; ++row) sums.Set(row, before + sums.Get(row));
 }
 
 void DecodeCurve::Sums(double first, const double* last, int count, TimePartsColumns& sums) const {

@@ -10,15 +10,23 @@
 
 namespace foretoken {
 
-// One panel: f is evaluated 3 times. REQUIRES: first <= last + 1.
+inline constexpr int kGaussNodes = 3;
+
+// One term of a panel: f at a node, weighted.
 template <typename F>
-TimeParts GaussSum(const F& f, double first, double last) {
+TimeParts GaussTerm(const F& f, double first, double last, int node) {
   constexpr double kNodes[] = {-0.77459666924148337704, 0, 0.77459666924148337704};
   constexpr double kWeights[] = {5.0 / 9, 8.0 / 9, 5.0 / 9};
   const double half = (last - first + 1) / 2;
   const double middle = (first + last) / 2;
+  return f(middle + half * kNodes[node]) * (half * kWeights[node]);
+}
+
+// One panel: f is evaluated 3 times. REQUIRES: first <= last + 1.
+template <typename F>
+TimeParts GaussSum(const F& f, double first, double last) {
   TimeParts sum;
-  for (int i = 0; i < 3; ++i) sum += f(middle + half * kNodes[i]) * (half * kWeights[i]);
+  for (int node = 0; node < kGaussNodes; ++node) sum += GaussTerm(f, first, last, node);
   return sum;
 }
 

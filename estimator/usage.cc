@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/memory.h"
+#include "estimator/visit_operators.h"
 
 namespace foretoken {
 namespace {
@@ -52,7 +53,7 @@ Bytes WeightsRead(const StepModel& model, double running, double tokens) {
 Bytes KvRead(const StepModel& model, double read, double context) {
   Bytes kv;
   for (const AttentionGroup& group : model.shard.attention) {
-    kv += DecodeAttention(model, group, read, context).bytes / model.shard.stages;
+    kv += DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
   }
   return kv;
 }
