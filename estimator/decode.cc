@@ -20,12 +20,12 @@ struct Term {
   Seconds host, on_top;
   double exponent;
   double first;
-  int node;
+  GaussNode node;
 };
 
 // Adds the term of every row to its sum. Its loop is what the compiler takes several rows at a time.
-inline void AddTerms(const Term& term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
-  const auto step = [&term](double context) {
+inline void AddTerms(Term term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
+  const auto step = [term](double context) {
     TimeParts parts = JoinHost(term.base + term.slope * context, term.host, term.exponent);
     parts.host += term.on_top;
     return parts;
@@ -113,7 +113,7 @@ TimeParts DecodeCurve::SumPiece(const Piece& piece, double last) const {
 void DecodeCurve::SumPieces(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
                             TimePartsColumns& sums) const {
   for (int row = begin; row < end; ++row) sums.Set(row, {});
-  for (int node = 0; node < kGaussNodes; ++node) {
+  for (const GaussNode& node : kGaussNodes) {
     // The default exponent as a constant: the loop is then free of branches.
     if (exponent_ == 2) {
       AddTerms({piece.base, piece.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
