@@ -7,6 +7,7 @@
 #include "estimator/attention.h"
 #include "estimator/quadrature.h"
 #include "estimator/roofline.h"
+#include "estimator/wide_vectors.h"
 
 namespace foretoken {
 namespace {
@@ -33,6 +34,13 @@ inline void AddTerms(Term term, const double* __restrict last, int begin, int en
   for (int row = begin; row < end; ++row) {
     sums.Set(row, sums.Get(row) + GaussTerm(step, term.first, last[row], term.node));
   }
+}
+
+// The default exponent as a constant: the loop is then free of branches.
+FORETOKEN_WIDE_VECTORS void AddSquareTerms(Term term, const double* __restrict last, int begin, int end,
+                                           TimePartsColumns& sums) {
+  term.exponent = 2;
+  AddTerms(term, last, begin, end, sums);
 }
 
 }  // namespace
@@ -114,9 +122,8 @@ void DecodeCurve::SumPieces(const Piece& piece, const TimeParts& before, const d
                             TimePartsColumns& sums) const {
   for (int row = begin; row < end; ++row) sums.Set(row, {});
   for (const GaussNode& node : kGaussNodes) {
-    // The default exponent as a constant: the loop is then free of branches.
     if (exponent_ == 2) {
-      AddTerms({piece.base, piece.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
+      AddSquareTerms({piece.base, piece.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
     } else {
       AddTerms({piece.base, piece.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end, sums);
     }

@@ -9,6 +9,7 @@
 #include "estimator/memory.h"
 #include "estimator/operator_model.h"
 #include "estimator/usage.h"
+#include "estimator/wide_vectors.h"
 
 namespace foretoken {
 namespace {
@@ -23,6 +24,25 @@ bool IsCovered(const Scenario& scenario) {
          w.kv_cache_mode != KvCacheMode::kNone && w.output_tokens > 1 && !w.output_lengths &&
          !w.request_rate_per_second && !scenario.live_load && !scenario.speculation && !scenario.disaggregation &&
          scenario.deployment.attention_kernel == AttentionKernel::kFlash;  // naive scores grow with the output
+}
+
+// What the times of a row's points share.
+struct RowTimes {
+  double prefill, batch, devices;
+};
+
+FORETOKEN_WIDE_VECTORS void FillTimes(RowTimes row, OutputBlock& b) {
+  for (int i = 0; i < b.count; ++i) {
+    const double decode = b.decode.Get(i).Total().value();
+    const double e2e = row.prefill + decode;
+    const double requests = row.batch / e2e;
+    const double tokens = requests * b.output_tokens[i];
+    b.tpot[i] = decode / b.decode_steps[i];
+    b.e2e[i] = e2e;
+    b.requests_per_second[i] = requests;
+    b.output_tokens_per_second[i] = tokens;
+    b.output_tokens_per_second_per_device[i] = tokens / row.devices;
+  }
 }
 
 }  // namespace
@@ -54,7 +74,7 @@ OutputRow::OutputRow(const Scenario& scenario, const StepModel& model, const Ope
 }
 
 // The rule of LargestBatch for the batch that the row has.
-bool OutputRow::Fits(Bytes kv_per_sequence) const {
+inline bool OutputRow::Fits(Bytes kv_per_sequence) const {
   BatchBytes bytes = activations_;
   bytes.per_sequence += kv_per_sequence;
   return bytes(capacity_.batch) <= capacity_.usable - capacity_.weights;
@@ -72,23 +92,17 @@ int OutputRow::Compute(const double* output_tokens, int count, OutputBlock& b) c
   for (const int most = std::min(count, OutputBlock::kMost); b.count < most; ++b.count) {
     const Bytes kv = KvPerSequence(model_->shard, prompt + output_tokens[b.count]);
     if (!Fits(kv)) break;
-    b.output_tokens[b.count] = output_tokens[b.count];
-    b.decode_steps[b.count] = output_tokens[b.count] - 1;
     b.kv_per_sequence[b.count] = kv.value();
   }
-  decode_.Sums(b.decode_steps.data(), b.count, b.decode);
-  const double prefill = served_.prefill.Total().value();
-  const double batch = scenario_.workload.batch_size;
-  const double devices = scenario_.deployment.devices();
   for (int i = 0; i < b.count; ++i) {
-    const double decode = b.decode.Get(i).Total().value();
-    b.decode_seconds[i] = decode;
-    b.tpot[i] = decode / b.decode_steps[i];
-    b.e2e[i] = prefill + decode;
-    b.requests_per_second[i] = batch / b.e2e[i];
-    b.output_tokens_per_second[i] = b.requests_per_second[i] * b.output_tokens[i];
-    b.output_tokens_per_second_per_device[i] = b.output_tokens_per_second[i] / devices;
+    b.output_tokens[i] = output_tokens[i];
+    b.decode_steps[i] = output_tokens[i] - 1;
   }
+  decode_.Sums(b.decode_steps.data(), b.count, b.decode);
+  FillTimes({.prefill = served_.prefill.Total().value(),
+             .batch = static_cast<double>(scenario_.workload.batch_size),
+             .devices = static_cast<double>(scenario_.deployment.devices())},
+            b);
   return b.count;
 }
 
@@ -109,10 +123,9 @@ void OutputRow::LargestBatches(const OutputBlock& block, double* out) const {
 }
 
 void OutputRow::Mbu(const OutputBlock& block, double* out) const {
-  Workload w = scenario_.workload;
   for (int i = 0; i < block.count; ++i) {
-    w.output_tokens = static_cast<int>(block.output_tokens[i]);
-    const Bytes kv = KvRead(*model_, served_.read, MeanContext(w));
+    const double context = MeanContext(scenario_.workload.prompt_tokens, block.output_tokens[i]);
+    const Bytes kv = KvRead(*model_, served_.read, context);
     out[i] = ModelBandwidthUtilization(weights_read_, kv, Seconds(block.tpot[i]), model_->machine.memory_peak);
   }
 }

@@ -33,7 +33,6 @@ struct OutputBlock {
   Column output_tokens;
   Column decode_steps;
   TimePartsColumns decode;
-  Column decode_seconds;  // its total
   Column tpot;
   Column e2e;
   Column requests_per_second;

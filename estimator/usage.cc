@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "estimator/memory.h"
-#include "estimator/visit_operators.h"
 
 namespace foretoken {
 namespace {
@@ -50,18 +49,6 @@ Bytes WeightsRead(const StepModel& model, double running, double tokens) {
          model.shard.stages;
 }
 
-Bytes KvRead(const StepModel& model, double read, double context) {
-  Bytes kv;
-  for (const AttentionGroup& group : model.shard.attention) {
-    kv += DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
-  }
-  return kv;
-}
-
-double MeanContext(const Workload& workload) {
-  return std::max(1, workload.prompt_tokens) + std::max(1.0, workload.output_tokens / 2.0);
-}
-
 Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences) {
   return capacity.usable - capacity.weights - StepActivations(scenario, shard, sequences);
 }
@@ -87,7 +74,7 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  const double context = MeanContext(w);
+  const double context = MeanContext(w.prompt_tokens, w.output_tokens);
   Reads reads = replica.speculator != nullptr ? RoundReads(replica, served, context)
                                               : StepReads(replica.model, served.running, served.read, context);
   if (w.kv_cache_mode == KvCacheMode::kNone) reads.kv = Bytes(0);

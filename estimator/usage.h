@@ -2,6 +2,7 @@
 #ifndef FORETOKEN_ESTIMATOR_USAGE_H_
 #define FORETOKEN_ESTIMATOR_USAGE_H_
 
+#include <algorithm>
 #include <optional>
 
 #include "estimator/capacity.h"
@@ -9,6 +10,7 @@
 #include "estimator/scenario.h"
 #include "estimator/serving.h"
 #include "estimator/step.h"
+#include "estimator/visit_operators.h"
 
 namespace foretoken {
 
@@ -21,10 +23,18 @@ Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& ca
 // What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and the KV cache of `read`
 // ones at `context`.
 Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
-Bytes KvRead(const StepModel& model, double read, double context);
+inline Bytes KvRead(const StepModel& model, double read, double context) {
+  Bytes kv;
+  for (const AttentionGroup& group : model.shard.attention) {
+    kv += DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
+  }
+  return kv;
+}
 
 // The context of the mean decode step.
-double MeanContext(const Workload& workload);
+inline double MeanContext(double prompt_tokens, double output_tokens) {
+  return std::max(1.0, prompt_tokens) + std::max(1.0, output_tokens / 2);
+}
 
 // MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a
 // speculative round the reads of both models, over the tokens that it yields.
