@@ -62,7 +62,7 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
 absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
                     v1::Estimate& message) {
   if (absl::Status status = reader.Estimate(detail, estimate); !status.ok()) return status;
-  WriteAnswer(estimate, reader, **reader.scenario(), moment, message);
+  WriteAnswer(estimate, reader, reader.resolved(), moment, message);
   return absl::OkStatus();
 }
 

@@ -27,7 +27,9 @@ absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& mo
   if (!request.has_scenario()) return Refusal(Reason::kInvalidField, "scenario", "scenario is required");
   ScenarioReader reader(moment.snapshot, moment.now);
   reader.ReadAll(request.scenario(), "scenario.");
-  if (const auto scenario = reader.scenario(); scenario.ok() && request.include_token_latencies()) {
+  if (request.include_token_latencies()) {
+    const auto scenario = reader.scenario();
+    if (!scenario.ok()) return scenario.status();
     if (absl::Status status = CheckTokenLatencies(**scenario); !status.ok()) return status;
   }
   const Detail detail = {.operators = request.include_operators(),

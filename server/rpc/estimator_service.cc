@@ -1,6 +1,9 @@
 #include "server/rpc/estimator_service.h"
 
 #include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "google/protobuf/arena.h"
 #include "grpcpp/support/message_allocator.h"
@@ -22,31 +25,51 @@ bool IsLarge(const v1::EstimateRequest& request) {
   return request.include_token_latencies() && many;
 }
 
-// The messages of one call in one arena: a reply is dozens of small ones, which are then taken and given back at once.
+// The messages of one call in one arena, for a reply is dozens of small ones; a thread keeps the arenas of its last calls
+// for its next ones.
 template <typename Request, typename Response>
 class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
  public:
-  grpc::MessageHolder<Request, Response>* AllocateMessages() override { return new Holder; }
+  grpc::MessageHolder<Request, Response>* AllocateMessages() override {
+    std::unique_ptr<Holder> holder;
+    if (kept.empty()) {
+      holder = std::make_unique<Holder>();
+    } else {
+      holder = std::move(kept.back());
+      kept.pop_back();
+    }
+    holder->Fill();
+    return holder.release();
+  }
 
  private:
+  static constexpr size_t kMostKept = 64;
+
   struct Holder : grpc::MessageHolder<Request, Response> {
-    Holder() : arena(Options(first_block.data(), first_block.size())) {
+    Holder() : arena(first_block.data(), first_block.size()) {}
+    void Fill() {
       this->set_request(google::protobuf::Arena::CreateMessage<Request>(&arena));
       this->set_response(google::protobuf::Arena::CreateMessage<Response>(&arena));
     }
-    void Release() override { delete this; }
-
-    static google::protobuf::ArenaOptions Options(char* block, size_t size) {
-      google::protobuf::ArenaOptions options;
-      options.initial_block = block;
-      options.initial_block_size = size;
-      return options;
+    void Release() override {
+      arena.Reset();  // all but the first block is given back
+      if (kept.size() < kMostKept) {
+        kept.emplace_back(this);
+      } else {
+        delete this;
+      }
     }
 
     alignas(8) std::array<char, 4096> first_block;  // enough for one estimate
     google::protobuf::Arena arena;
   };
+
+  static thread_local std::vector<std::unique_ptr<Holder>> kept;
 };
+
+template <typename Request, typename Response>
+thread_local std::vector<std::unique_ptr<typename ArenaAllocator<Request, Response>::Holder>>
+    ArenaAllocator<Request, Response>::kept;
 
 void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));

@@ -7,11 +7,13 @@
 //   ...
 //   reader.ReadWorkload(candidate.workload(), "candidates[3].");  // the next scenario differs in this only
 //
-// Each part remembers the prefix of its paths, so errors point into the request that it came from.
+// Each part remembers the prefix of its paths, so errors point into the request that it came from: a prefix stays valid
+// and as it is until the part is read again.
 #ifndef FORETOKEN_SERVER_RPC_SCENARIO_READER_H_
 #define FORETOKEN_SERVER_RPC_SCENARIO_READER_H_
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +69,9 @@ class ScenarioReader {
   // What was read as a row of output lengths; nothing where it cannot be one. Valid until the next Read.
   std::optional<OutputRow> Row();
 
+  // What Estimate or scenario() last succeeded with.
+  const Scenario& resolved() const { return scenario_; }
+
   // What was read of the SLO, whatever is wrong elsewhere.
   const std::optional<Slo>& slo() const { return scenario_.slo; }
 
@@ -84,13 +89,21 @@ class ScenarioReader {
   std::optional<Warning> StaleLoadWarning() const;
 
  private:
+  // What was given by its spec instead of an id.
+  struct Inline {
+    Model model;
+    Hardware hardware;
+    Model draft;
+    Hardware prefill_hardware;
+  };
   struct PartState {
-    std::string prefix;
+    std::string_view prefix;
     std::vector<FieldViolation> violations;
     absl::Status id_error;
   };
 
   PartState& Start(Part part, std::string_view prefix);
+  Inline& Specs();
   const PartState& State(Part part) const { return parts_[static_cast<size_t>(part)]; }
   // A model or hardware by its id or its spec, at `field`; what is wrong with it is noted in `state`. Null: unknown.
   const Model* FindModel(const std::string& id, std::string_view field, PartState& state) const;
@@ -114,13 +127,10 @@ class ScenarioReader {
   const catalog::Snapshot& snapshot_;
   absl::Time now_;
   std::array<PartState, kNumParts> parts_;
-  Model inline_model_;
-  Hardware inline_hardware_;
+  std::unique_ptr<Inline> inline_;  // null: none so far
   std::string catalog_hardware_id_;  // empty: the hardware is inline, so no calibration is of it
   Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
-  Model inline_draft_;
   Deployment draft_deployment_;
-  Hardware inline_prefill_hardware_;
   std::optional<Deployment> prefill_deployment_;  // absent: deployment_
   bool prefill_shares_hardware_ = false;
   bool resolved_ = false;
