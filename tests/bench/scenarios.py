@@ -86,7 +86,7 @@ def sweep(start_server, driver_of, rounds):
         Row("Sweep, mix: points", median(one["points_per_second"] for one in mix) / 1e6, "M/s", 8, True),
         Row("Sweep, mix: server CPU of a point", median(one["server_ns_per_point"] for one in mix), "ns"),
         Row("Sweep, mix: refused points", median(one["refused_points"] / one["points"] for one in mix), "share"),
-        Row("Sweep: slowest first point", median(one["first_point_ms"] for one in dense + mix), "ms", 2),
+        Row("Sweep: first point after the call", median(one["first_point_ms"] for one in dense + mix), "ms", 2),
         Row("Sweep: errors", errors_of(*columns, *dense, *mix), "", 0),
     ]
 
@@ -98,12 +98,12 @@ def slow_reader(start_server, driver_of, rounds):
         with start_server() as server:
             driver = driver_of(server)
             alone = driver.run("estimate", rate=5000)
-            reader = driver.start("slow", seconds=driver.seconds + 2)
+            reader = driver.start("slow", background=True, seconds=driver.seconds + 2)
             beside = driver.run("estimate", rate=5000)
             growth.append(driver.finish(reader)["server_growth_mib"])
             ratios.append(beside["p99_us"] / alone["p99_us"])
-    return [Row("1 M points to a slow reader: server memory grows", median(growth), "MiB", 16),
-            Row("1 M points to a slow reader: other calls' p99 / without it", median(ratios), "", 2)]
+    return [Row("1 M points to a reader that stops: server memory grows", median(growth), "MiB", 16),
+            Row("1 M points to a reader that stops: Estimate p99 / without it", median(ratios), "", 2)]
 
 
 def crowd(start_server, driver_of, rounds):
@@ -112,7 +112,7 @@ def crowd(start_server, driver_of, rounds):
     for _ in range(rounds):
         with start_server() as server:
             driver = driver_of(server)
-            sweeps = driver.start("sweep", connections=64, seconds=driver.seconds + 1, values=50)
+            sweeps = driver.start("sweep", background=True, connections=64, seconds=driver.seconds + 1, values=50)
             calls = driver.run("estimate", rate=5000, connections=1000)
             memory.append(server.resident_mib())
             swept = driver.finish(sweeps)
@@ -130,7 +130,7 @@ def storm(start_server, driver_of, rounds):
         with start_server() as server:
             driver = driver_of(server)
             alone = driver.run("estimate", rate=5000)
-            writes = driver.start("register", rate=50, seconds=driver.seconds + 1)
+            writes = driver.start("register", background=True, rate=50, seconds=driver.seconds + 1)
             beside = driver.run("estimate", rate=5000)
             written = driver.finish(writes)
             errors += errors_of(alone, beside, written) + written["failed"]

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/client.h"
@@ -25,8 +26,16 @@ ProcessUse Difference(const ProcessUse& before, const ProcessUse& after) {
           .resident_bytes = after.resident_bytes};
 }
 
-// Reads one sweep to its end.
-void ReadSweep(client::Client& client, const v1::SweepRequest& request, StreamResult& result) {
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Reads one sweep to its end, and notes when its first points came.
+void ReadSweep(client::Client& client, const v1::SweepRequest& request, StreamResult& result,
+               std::vector<double>& first_points) {
   const Clock::time_point start = Clock::now();
   const auto sweep = client.Sweep(request);
   absl::Status status = sweep->ReadHeader().status();
@@ -35,7 +44,7 @@ void ReadSweep(client::Client& client, const v1::SweepRequest& request, StreamRe
     const auto chunk = sweep->ReadChunk();
     status = chunk.status();
     if (!status.ok() || !chunk->has_value()) break;
-    if (first) result.first_point_seconds = std::max(result.first_point_seconds, Since(start));
+    if (first) first_points.push_back(Since(start));
     first = false;
     result.points += (*chunk)->num_points();
   }
@@ -50,25 +59,28 @@ void ReadSweep(client::Client& client, const v1::SweepRequest& request, StreamRe
 StreamResult RunSweeps(const std::string& address, const v1::SweepRequest& request, int parallel, double seconds,
                        int server_pid) {
   std::vector<StreamResult> results(static_cast<size_t>(parallel));
+  std::vector<std::vector<double>> first_points(results.size());
   const ProcessUse before = ReadProcess(server_pid);
   const Clock::time_point start = Clock::now();
   std::vector<std::thread> readers;
-  for (StreamResult& result : results) {
-    readers.emplace_back([&] {
+  for (size_t i = 0; i < results.size(); ++i) {
+    readers.emplace_back([&, i] {
       client::Client client(client::Dial(address));
       do {
-        ReadSweep(client, request, result);
-      } while (Since(start) < seconds && result.errors == 0);
+        ReadSweep(client, request, results[i], first_points[i]);
+      } while (Since(start) < seconds && results[i].errors == 0);
     });
   }
   StreamResult total;
+  std::vector<double> all_first_points;
   for (size_t i = 0; i < results.size(); ++i) {
     readers[i].join();
     total.points += results[i].points;
     total.refused_points += results[i].refused_points;
     total.errors += results[i].errors;
-    total.first_point_seconds = std::max(total.first_point_seconds, results[i].first_point_seconds);
+    all_first_points.insert(all_first_points.end(), first_points[i].begin(), first_points[i].end());
   }
+  total.first_point_seconds = Median(std::move(all_first_points));
   total.seconds = Since(start);
   total.server = Difference(before, ReadProcess(server_pid));
   total.resident_growth_bytes = total.server.resident_bytes - before.resident_bytes;

@@ -15,7 +15,7 @@ struct StreamResult {
   int64_t refused_points = 0;
   int errors = 0;  // streams that did not end well
   double seconds = 0;
-  double first_point_seconds = 0;  // from the call to its first chunk, the slowest of them
+  double first_point_seconds = 0;  // from a call to its first chunk, the median of the calls
   ProcessUse server;
   double resident_growth_bytes = 0;  // the most that the server held over what it held before
 };
