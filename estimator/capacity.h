@@ -5,7 +5,6 @@
 #define FORETOKEN_ESTIMATOR_CAPACITY_H_
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/status/status.h"
 #include "estimator/estimate.h"
@@ -19,7 +18,7 @@ namespace foretoken {
 // prompts are prefilled together.
 inline constexpr double kStepTokens = 8192;
 // vLLM's default KV block.
-inline constexpr int64_t kBlockTokens = 16;
+inline constexpr int kBlockTokens = 16;
 
 // Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
 // longer prompt replaces it), and the tokens that decoding sequences are fed.
@@ -44,15 +43,22 @@ struct BatchBytes {
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
 
-// KV cache that a device keeps of a sequence of `context` tokens, in whole blocks.
-// REQUIRES: a whole number.
+// Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below 2^31.
+inline double KeptTokens(const AttentionGroup& group, double context) {
+  const auto kept = static_cast<int>(group.window > 0 ? std::min(context, group.window) : context);
+  return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
+}
+
+// KV cache on a device of so many tokens, each counted once per layer.
+inline Bytes KvOfTokens(const Shard& shard, double token_layers) {
+  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
+// KV cache that a device keeps of a sequence of `context` tokens. REQUIRES: a whole number below 2^31.
 inline Bytes KvPerSequence(const Shard& shard, double context) {
   double token_layers = 0;
-  for (const AttentionGroup& group : shard.attention) {
-    const auto kept = static_cast<int64_t>(group.window > 0 ? std::min(context, group.window) : context);
-    token_layers += group.layers * static_cast<double>((kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens);
-  }
-  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
+  return KvOfTokens(shard, token_layers);
 }
 
 // The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over

@@ -45,22 +45,41 @@ FORETOKEN_WIDE_VECTORS void FillTimes(RowTimes row, OutputBlock& b) {
   }
 }
 
+// KvPerSequence of every point.
+FORETOKEN_WIDE_VECTORS void FillKv(const Shard& shard, double prompt, OutputBlock& b) {
+  std::fill_n(b.kv_per_sequence.begin(), b.count, 0.0);
+  for (const AttentionGroup group : shard.attention) {
+    for (int i = 0; i < b.count; ++i) {
+      b.kv_per_sequence[i] += group.layers * KeptTokens(group, prompt + b.output_tokens[i]);
+    }
+  }
+  for (int i = 0; i < b.count; ++i) b.kv_per_sequence[i] = KvOfTokens(shard, b.kv_per_sequence[i]).value();
+}
+
+// Adds what the mean decode step of every point reads of a layer group's KV cache.
+FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup group, double read, double prompt,
+                                      const OutputBlock& b, double* __restrict out) {
+  for (int i = 0; i < b.count; ++i) {
+    out[i] += KvReadOf(model, group, read, MeanContext(prompt, b.output_tokens[i])).value();
+  }
+}
+
 }  // namespace
 
-std::optional<OutputRow> OutputRow::Make(const Scenario& scenario, StepModelMemo& memo) {
-  if (!IsCovered(scenario)) return std::nullopt;
+void OutputRow::Make(const Scenario& scenario, StepModelMemo& memo, std::optional<OutputRow>& row) {
+  row.reset();
+  if (!IsCovered(scenario)) return;
   const OperatorMethod method = OperatorMethodOf(scenario);
   const DerivedModel& derived = memo.Get(scenario, *method.efficiencies);
-  if (!derived.model.ok()) return std::nullopt;
-  std::optional<OutputRow> row = OutputRow(scenario, *derived.model, method);
-  if (!row->capacity_.Fits()) return std::nullopt;
+  if (!derived.model.ok()) return;
+  row.emplace(scenario, *derived.model, method);
+  if (!row->capacity_.Fits()) return row.reset();
   row->served_ = ServedAlone(row->View(), row->capacity_.batch);
   row->weights_read_ = WeightsRead(*row->model_, row->served_.running);
   OutputBlock own;
   const double output = scenario.workload.output_tokens;
   row->Compute(&output, 1, own);
   row->FillPoint(own, 0, row->shared_);
-  return row;
 }
 
 OutputRow::OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method)
@@ -87,17 +106,13 @@ double OutputRow::LargestBatchWith(Bytes kv_per_sequence) const {
 }
 
 int OutputRow::Compute(const double* output_tokens, int count, OutputBlock& b) const {
-  const double prompt = scenario_.workload.prompt_tokens;
-  b.count = 0;
-  for (const int most = std::min(count, OutputBlock::kMost); b.count < most; ++b.count) {
-    const Bytes kv = KvPerSequence(model_->shard, prompt + output_tokens[b.count]);
-    if (!Fits(kv)) break;
-    b.kv_per_sequence[b.count] = kv.value();
-  }
+  b.count = std::min(count, OutputBlock::kMost);
   for (int i = 0; i < b.count; ++i) {
     b.output_tokens[i] = output_tokens[i];
     b.decode_steps[i] = output_tokens[i] - 1;
   }
+  FillKv(model_->shard, scenario_.workload.prompt_tokens, b);
+  while (b.count > 0 && !Fits(Bytes(b.kv_per_sequence[b.count - 1]))) --b.count;  // the longest take most
   decode_.Sums(b.decode_steps.data(), b.count, b.decode);
   FillTimes({.prefill = served_.prefill.Total().value(),
              .batch = static_cast<double>(scenario_.workload.batch_size),
@@ -123,10 +138,13 @@ void OutputRow::LargestBatches(const OutputBlock& block, double* out) const {
 }
 
 void OutputRow::Mbu(const OutputBlock& block, double* out) const {
+  std::fill_n(out, block.count, 0.0);
+  for (const AttentionGroup& group : model_->shard.attention) {
+    AddKvRead(*model_, group, served_.read, scenario_.workload.prompt_tokens, block, out);
+  }
   for (int i = 0; i < block.count; ++i) {
-    const double context = MeanContext(scenario_.workload.prompt_tokens, block.output_tokens[i]);
-    const Bytes kv = KvRead(*model_, served_.read, context);
-    out[i] = ModelBandwidthUtilization(weights_read_, kv, Seconds(block.tpot[i]), model_->machine.memory_peak);
+    out[i] = ModelBandwidthUtilization(weights_read_, Bytes(out[i]), Seconds(block.tpot[i]),
+                                       model_->machine.memory_peak);
   }
 }
 

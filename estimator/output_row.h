@@ -2,9 +2,10 @@
 // a decode step, what of the memory is not KV cache) is computed once, the rest in columns, several at a time; the same
 // formulas as for one estimate, so that every figure has the same bits.
 //
-//   std::optional<OutputRow> row = OutputRow::Make(scenario, memo);   // at its shortest output
+//   std::optional<OutputRow> row;
+//   OutputRow::Make(scenario, memo, row);   // at its shortest output
 //   OutputBlock block;
-//   int rows = row->Compute(outputs, 100, block);                     // block.tpot[0], block.tpot[1], ...
+//   int rows = row->Compute(outputs, 100, block);   // block.tpot[0], block.tpot[1], ...
 //
 // Leaves out what does not run as one batch with a KV cache: Make then gives nothing, and ComputeEstimate has to be asked
 // point by point.
@@ -45,8 +46,11 @@ struct OutputBlock {
 // unchanged.
 class OutputRow {
  public:
-  // Nothing where the scenario is not covered, or does not fit in memory.
-  static std::optional<OutputRow> Make(const Scenario& scenario, StepModelMemo& memo);
+  // Makes `row` the scenario's; nothing where the scenario is not covered, or does not fit in memory.
+  static void Make(const Scenario& scenario, StepModelMemo& memo, std::optional<OutputRow>& row);
+
+  // Of a scenario that is covered. For Make.
+  OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method);
 
   // The estimate of the scenario as it was given: what all points of the row share is right in it.
   const Estimate& shared() const { return shared_; }
@@ -66,8 +70,6 @@ class OutputRow {
   void FillPoint(const OutputBlock& block, int point, Estimate& estimate);
 
  private:
-  OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method);
-
   bool Fits(Bytes kv_per_sequence) const;
   double LargestBatchWith(Bytes kv_per_sequence) const;
   Replica View() const { return {.scenario = scenario_, .model = *model_, .capacity = capacity_, .steps_wanted = false}; }

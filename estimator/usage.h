@@ -21,13 +21,14 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences);
 
 // What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and the KV cache of `read`
-// ones at `context`.
+// ones at `context`, of one layer group or of all.
 Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
+inline Bytes KvReadOf(const StepModel& model, const AttentionGroup& group, double read, double context) {
+  return DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
+}
 inline Bytes KvRead(const StepModel& model, double read, double context) {
   Bytes kv;
-  for (const AttentionGroup& group : model.shard.attention) {
-    kv += DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
-  }
+  for (const AttentionGroup& group : model.shard.attention) kv += KvReadOf(model, group, read, context);
   return kv;
 }
 

@@ -175,10 +175,10 @@ absl::Status ScenarioReader::Estimate(const Detail& detail, foretoken::Estimate&
   return status.ok() ? status : WithPrefix(status);
 }
 
-std::optional<OutputRow> ScenarioReader::Row() {
+void ScenarioReader::MakeRow(std::optional<OutputRow>& row) {
+  row.reset();
   const absl::StatusOr<const Scenario*> read = scenario();
-  if (!read.ok()) return std::nullopt;
-  return OutputRow::Make(**read, derived_);
+  if (read.ok()) OutputRow::Make(**read, derived_, row);
 }
 
 absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {

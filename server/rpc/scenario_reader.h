@@ -66,8 +66,8 @@ class ScenarioReader {
   // Errors: those of scenario(); those of ComputeEstimate, with full paths.
   absl::Status Estimate(const Detail& detail, foretoken::Estimate& estimate);
 
-  // What was read as a row of output lengths; nothing where it cannot be one. Valid until the next Read.
-  std::optional<OutputRow> Row();
+  // Makes `row` what was read as a row of output lengths; nothing where it cannot be one. Valid until the next Read.
+  void MakeRow(std::optional<OutputRow>& row);
 
   // What Estimate or scenario() last succeeded with.
   const Scenario& resolved() const { return scenario_; }

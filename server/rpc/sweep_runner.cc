@@ -96,7 +96,7 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> abandoned, v1::SweepChunk&
 int SweepRunner::ComputePoints(int row, int most, v1::SweepChunk& chunk) {
   if (has_rows_ && !row_tried_) {
     ReadPoint();
-    row_ = reader_.Row();
+    reader_.MakeRow(row_);
     row_tried_ = true;
   }
   if (row_) {
