@@ -113,6 +113,15 @@ absl::StatusOr<v1::ListModelsResponse> Client::ListModels(const v1::ListModelsRe
   return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListModels, request, Read(options_));
 }
 
+absl::StatusOr<v1::GetCalibrationResponse> Client::GetCalibration(const v1::GetCalibrationRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetCalibration, request, Read(options_));
+}
+
+absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
+    const v1::ListCalibrationsRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListCalibrations, request, Read(options_));
+}
+
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
   return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request));
 }

@@ -66,6 +66,8 @@ class Client {
   absl::StatusOr<v1::GetModelResponse> GetModel(const v1::GetModelRequest& request) const;
   absl::StatusOr<v1::ListHardwareResponse> ListHardware(const v1::ListHardwareRequest& request) const;
   absl::StatusOr<v1::ListModelsResponse> ListModels(const v1::ListModelsRequest& request) const;
+  absl::StatusOr<v1::GetCalibrationResponse> GetCalibration(const v1::GetCalibrationRequest& request) const;
+  absl::StatusOr<v1::ListCalibrationsResponse> ListCalibrations(const v1::ListCalibrationsRequest& request) const;
   absl::StatusOr<v1::DeleteHardwareResponse> DeleteHardware(const v1::DeleteHardwareRequest& request) const;
   absl::StatusOr<v1::DeleteModelResponse> DeleteModel(const v1::DeleteModelRequest& request) const;
 

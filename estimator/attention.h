@@ -46,10 +46,11 @@ inline double PositionsRead(const AttentionGroup& group, double new_tokens, doub
   return new_tokens + std::min(prior, group.window);
 }
 
-// Positions that a decoding sequence at `context` sees: min(c, W), or its place in its chunk.
+// Positions that a decoding sequence at `context` sees: min(c, W), or its place in its chunk; none at context 0.
 inline double VisibleContext(const AttentionGroup& group, double context) {
   if (group.window <= 0) return context;
   if (!group.chunked) return std::min(context, group.window);
+  if (context <= 0) return 0;
   return context - (std::ceil(context / group.window) - 1) * group.window;
 }
 

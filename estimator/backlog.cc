@@ -23,6 +23,14 @@ Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& wo
   return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
 }
 
+// Prompts that are being prefilled hold a seat: they are no more than there are beside those running.
+Prompts Admitted(const LiveLoad& load, const Workload& workload) {
+  Prompts prompts = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), workload);
+  if (!load.max_num_seqs || prompts.count <= 0) return prompts;
+  const double seats = std::max(1, *load.max_num_seqs - load.running_sequences.value_or(0));
+  return PromptsOf(std::min(prompts.count, seats), load.in_flight_prefill_tokens, workload);
+}
+
 std::optional<double> StepTokens(const Deployment& deployment, const LiveLoad& load) {
   std::optional<double> tokens;
   if (deployment.prefill_chunk_tokens) tokens = *deployment.prefill_chunk_tokens;
@@ -97,7 +105,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
   return {.running = static_cast<double>(load.running_sequences.value_or(0)),
           .context = load.running_context_tokens.value_or(usual),
           .remaining = load.remaining_output_tokens,
-          .in_flight = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), w),
+          .in_flight = Admitted(load, w),
           .waiting =
               PromptsOf(load.waiting_requests.value_or(0),
                         load.waiting_requests ? load.queued_prefill_tokens : load.queued_prefill_tokens.value_or(0), w),
@@ -127,7 +135,10 @@ absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, 
                                 ", and ", room.after, " when the running sequences have ended"));
   }
   if (absl::Status status = CheckWait(backlog, prompts, full, warnings); !status.ok()) return status;
-  seats.generations = std::ceil((backlog.in_flight.count + prompts) / seats.later) - 1;
+  // Those in flight have their memory already.
+  const double by_seats = (backlog.in_flight.count + prompts) / most;
+  const double by_memory = prompts * per_prompt / std::max(per_prompt, room.after);
+  seats.generations = std::max(1.0, std::ceil(std::max(by_seats, by_memory))) - 1;
   return seats;
 }
 

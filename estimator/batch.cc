@@ -60,6 +60,15 @@ BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double s
           .decode_steps = steps};
 }
 
+// What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
+Seconds PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
+  const Workload& workload = replica.scenario.workload;
+  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill.Total();
+  Workload whole = workload;
+  whole.kv_cache_mode = KvCacheMode::kPromptCache;
+  return PromptPhase(replica, whole, sequences).Total();
+}
+
 }  // namespace
 
 BatchTimes TimeBatch(const Replica& replica, double sequences) {
@@ -77,7 +86,7 @@ Served ServedAlone(const Replica& replica, double sequences) {
                 .held = sequences,
                 .read = sequences,
                 .prefilled = sequences,
-                .prefill_work = batch.prefill.Total()};
+                .prefill_work = PrefillWork(replica, sequences, batch.prefill)};
   if (replica.steps_wanted) served.step = [decode](double j) { return decode.Step(j); };
   if (replica.speculator != nullptr) served.round = MeanRound(replica, sequences, batch.decode_steps);
   return served;

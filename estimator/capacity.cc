@@ -106,20 +106,28 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   return c;
 }
 
+namespace {
+
+std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
+std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
+
+}  // namespace
+
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine) {
-  const Bytes needed = capacity.weights + capacity.activations + capacity.batch * capacity.kv_per_sequence;
   const int tp = SmallestTensorParallel(scenario, machine);
-  const double replicas = scenario.deployment.data_parallel;
-  return Refusal(
-      Reason::kOutOfMemory, "workload.batch_size",
-      absl::StrFormat(
-          "%s on %s: batch_size %d needs %.0f bytes per device (weights %.0f, activations %.0f, KV cache %.0f); there "
-          "are %.0f of %.0f usable; largest batch_size that fits at tensor_parallel %d: %.0f; smallest "
-          "tensor_parallel that fits this batch: %s",
-          scenario.model->id, scenario.hardware->id, scenario.workload.batch_size, needed.value(),
-          capacity.weights.value(), capacity.activations.value(), (capacity.batch * capacity.kv_per_sequence).value(),
-          capacity.usable.value(), machine.memory_capacity.value(), scenario.deployment.tensor_parallel,
-          capacity.largest_batch * replicas, tp > 0 ? absl::StrCat(tp) : "none up to 1024"));
+  const auto told = [&](std::string (*amount)(Bytes)) {
+    const Bytes kv = capacity.batch * capacity.kv_per_sequence;
+    return absl::StrFormat(
+        "%s on %s: batch_size %d needs %s per device (weights %s, activations %s, KV cache %s); there are %s of %s "
+        "usable; largest batch_size that fits at tensor_parallel %d: %.0f; smallest tensor_parallel that fits this "
+        "batch: %s",
+        scenario.model->id, scenario.hardware->id, scenario.workload.batch_size,
+        amount(capacity.weights + capacity.activations + kv), amount(capacity.weights), amount(capacity.activations),
+        amount(kv), amount(capacity.usable), amount(machine.memory_capacity), scenario.deployment.tensor_parallel,
+        capacity.largest_batch * scenario.deployment.data_parallel, tp > 0 ? absl::StrCat(tp) : "none up to 1024");
+  };
+  return RefusalWithDetail(told(InGigabytes),
+                           {.reason = Reason::kOutOfMemory, .violations = {{"workload.batch_size", told(InBytes)}}});
 }
 
 }  // namespace foretoken

@@ -85,8 +85,8 @@ Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch
 // REQUIRES: shard and machine of the scenario's model, hardware and deployment.
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine);
 
-// The refusal of a batch that does not fit: bytes needed and there, the smallest tensor parallelism and the largest
-// batch that would. Code FAILED_PRECONDITION, reason kOutOfMemory.
+// The refusal of a batch that does not fit: memory needed and there, the smallest tensor parallelism and the largest
+// batch that would. The message is in gigabytes, its detail to the byte. Code FAILED_PRECONDITION, reason kOutOfMemory.
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine);
 
 }  // namespace foretoken

@@ -22,10 +22,11 @@ PrefillShape OnePrompt(const Replica& replica) {
   return PromptShape(replica.scenario.workload, replica.scenario.deployment, 1);
 }
 
-// A step takes one chunk, so that while a request decodes at most this many others join it.
+// A step takes one chunk, so that while a request decodes at most this many others join it. With pp stages that many
+// steps follow each other while a microbatch makes one token.
 double MostCompany(const Replica& replica) {
   const double steps = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
-  return steps / PrefillChunks(OnePrompt(replica));
+  return steps * replica.model.shard.stages / PrefillChunks(OnePrompt(replica));
 }
 
 // A loop of many requests and few output tokens makes more steps for prompts than a request has decode steps.
@@ -39,7 +40,7 @@ OtherPrefills Others(const Replica& replica, double others, double decode_steps)
   const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompt, riders);
   const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
   return {.in_steps = others * mixed.added / stages,
-          .beyond = std::max(0.0, others * chunks - decode_steps) * decode_step / stages,
+          .beyond = std::max(0.0, others * chunks - decode_steps * stages) * decode_step / stages,
           .riding = mixed.riding};
 }
 

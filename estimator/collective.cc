@@ -27,6 +27,13 @@ bool InOneNode(const Fabric& fabric, double devices) {
   return fabric.devices_per_node <= 0 || devices <= fabric.devices_per_node;
 }
 
+// Whether the stage of `devices` from `first` on and the next one are not all in one node.
+bool LeavesNode(const Fabric& fabric, double first, double devices) {
+  if (fabric.devices_per_node <= 0) return false;
+  const double last = first + 2 * devices - 1;
+  return std::floor(first / fabric.devices_per_node) != std::floor(last / fabric.devices_per_node);
+}
+
 }  // namespace
 
 AllReduceTime MakeAllReduce(const Fabric& fabric, double devices) {
@@ -64,10 +71,15 @@ Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices) {
   return std::max(sent * (1 - outside) / fabric.link, sent * outside / fabric.scale_out) + fabric.latency;
 }
 
-Seconds PointToPoint(const Fabric& fabric, Bytes message, double apart) {
+Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages) {
   if (fabric.free) return Seconds(0);
-  const bool inside = fabric.devices_per_node <= 0 || apart < fabric.devices_per_node;
-  return message / (inside ? fabric.link : fabric.scale_out) + fabric.latency;
+  double outside = 0;
+  for (double stage = 1; stage < stages; ++stage) {
+    outside += LeavesNode(fabric, (stage - 1) * devices, devices);
+  }
+  const double hops = stages - 1;
+  return (hops - outside) * (message / fabric.link) + hops * fabric.latency +
+         (outside > 0 ? outside * (message / fabric.scale_out) : Seconds(0));
 }
 
 }  // namespace foretoken

@@ -52,8 +52,9 @@ MessageTime MakeAllGather(const Fabric& fabric, double devices);
 Seconds AllGather(const Fabric& fabric, Bytes message, double devices);
 // Each device sends `sent` bytes in all, evenly to the q - 1 others.
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
-// One message to the next stage, which sits `apart` devices away.
-Seconds PointToPoint(const Fabric& fabric, Bytes message, double apart);
+// A message from every device to the one of its rank in the next stage, through all stages of `devices` each. A hop in
+// which a device sends to another node takes the time of that.
+Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages);
 
 }  // namespace foretoken
 

@@ -4,7 +4,8 @@
 //   t(c) = smax(d(c), host) + per-token and per-row host time.
 // The sum over steps is taken piece by piece between windows and the crossover of device and host, each by 3-point
 // Gauss-Legendre quadrature over [first - 1/2, last + 1/2]: exact where t is linear (s = infinity, s = 1), within
-// 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. [ours]
+// 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. Of attention chunks 32 are summed one by one,
+// more are sampled (1e-3). [ours]
 #ifndef FORETOKEN_ESTIMATOR_DECODE_H_
 #define FORETOKEN_ESTIMATOR_DECODE_H_
 
@@ -57,25 +58,40 @@ class DecodeCurve {
     AttentionGroup group;
     TimeParts per_token;
   };
-  // Steps first to last (may be infinite), over which the device's time is a line, base + slope * c, and does not cross
-  // the host's.
-  struct Piece {
-    double first = 0;
-    double last = 0;
+  // The device's time as a line over one piece: base + slope * c.
+  struct Line {
     TimeParts base;
     TimeParts slope;
+  };
+  // Steps first to last (may be infinite) over which the device's time is a line and does not cross the host's.
+  struct Piece {
+    Line line;
+    double first = 0;
+    double last = 0;
   };
 
   TimeParts Device(double context) const;
   TimeParts Finish(const TimeParts& device) const;
+  Line LineAround(double context) const;
+  // The same for attention chunk number `index`, of which a chunked layer sees nothing before.
+  Line LineOfChunk(double index, double window) const;
+  // Where the next window after `context` lies; infinity: none.
+  double NextWindow(double context) const;
+  // Where on the line the device overtakes the host; not a number where it never does.
+  double Crossover(const Line& line) const;
   Piece PieceFrom(double first) const;
-  // The steps of a piece up to `last`.
-  TimeParts SumPiece(const Piece& piece, double last) const;
-  // `before` and the steps of a piece up to last[i], for every row i from `begin` up to `end`.
-  void SumPieces(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
-                 TimePartsColumns& sums) const;
-  // Where the next window or chunk boundary after `context` lies; infinity: none.
-  double NextBreak(double context) const;
+  // The window of a chunked layer group; 0: none.
+  double ChunkWindow() const;
+
+  // A range over which the device's time is the line and does not cross the host's.
+  TimeParts SumLine(const Line& line, double first, double last) const;
+  // A range in which no layer group meets its window.
+  TimeParts SumSmooth(const Line& line, double first, double last) const;
+  // A range over attention chunks of `window` tokens.
+  TimeParts SumChunked(double first, double last, double window) const;
+  // `before` and the steps of a piece up to last[i], for every row i from `begin` up to `end`; more than 8 steps each.
+  void SumLines(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
+                TimePartsColumns& sums) const;
 
   TimeParts fixed_;  // device time that does not depend on the context
   absl::InlinedVector<Slope, 2> slopes_;

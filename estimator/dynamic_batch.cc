@@ -10,17 +10,28 @@
 namespace foretoken {
 namespace {
 
-// Sequences of the batches that run: those gathered, or, where a batch takes longer than that, those that arrive
+// Mean sequences of the batches that run: those gathered, or, where a batch takes longer than that, those that arrive
 // while one runs. The smallest batch that serves what arrives meanwhile; larger ones serve more per second.
 double RunningBatch(const Replica& replica, double gathered, double most, double rate) {
-  double low = std::round(gathered);
+  constexpr double kClose = 1e-7;
+  const auto keeps_up = [&](double batch) { return rate * TimeBatch(replica, batch).Total().value() <= batch; };
+  if (keeps_up(gathered)) return gathered;
+  double low = gathered;
   double high = most;
-  while (low < high) {
-    const double middle = std::floor((low + high) / 2);
-    const bool keeps_up = rate * TimeBatch(replica, middle).Total().value() <= middle;
-    keeps_up ? high = middle : low = middle + 1;
+  while (high - low > kClose * high) {
+    const double middle = (low + high) / 2;
+    (keeps_up(middle) ? high : low) = middle;
   }
-  return low;
+  return high;
+}
+
+// Mean wait of full batches for those before them, at a share `load` of the time busy: Kingman's formula for arrivals
+// of whole batches (c_a^2 = 1/most) and constant service, with the factor of Kraemer and Langenbach-Belz for arrivals
+// more regular than Poisson's.
+Seconds WaitForBatches(Seconds full, double most, double load) {
+  const double variation = 1 / most;
+  const double regular = -2 * (1 - load) * (1 - variation) * (1 - variation) / (3 * load * variation);
+  return full * (load / (1 - load) * variation / 2 * std::exp(regular));
 }
 
 absl::Status Unstable(const Replica& replica, double most, double stable) {
@@ -67,11 +78,10 @@ absl::StatusOr<Served> ServeDynamic(const Replica& replica) {
   Served served = ServedAlone(replica, sequences);
   const Seconds one = served.prefill.Total() + served.decode.Total();
   // A request that finds the engine idle waits for its batch to gather, else for the batch that runs, if that is
-  // longer; near saturation also for whole batches before, by Kingman's formula with arrivals of full batches (c_a^2 =
-  // 1/most) and constant service.
+  // longer; near saturation also for whole batches before.
   const double busy = std::min(1.0, rate * one.value() / sequences);
   served.prefill.queueing += (1 - busy) * gathering.wait + busy * std::max(gathering.wait, one / 2);
-  served.prefill.queueing += full * (load / (1 - load) / (2 * most));
+  served.prefill.queueing += WaitForBatches(full, most, load);
   served.requests_per_second = *w.request_rate_per_second;
   return served;
 }

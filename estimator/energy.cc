@@ -34,7 +34,10 @@ std::optional<EnergyEstimate> EnergyOf(const Replica& replica, const Served& ser
   const Scenario& here = replica.scenario;
   const Scenario& there = replica.prefill_side != nullptr ? replica.prefill_side->scenario : here;
   if (!here.hardware->tdp_watts || !there.hardware->tdp_watts) return std::nullopt;
-  const Share prefill{there, served.prefill, served.prefill_work, served.prefilled};
+  const bool hidden = here.workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
+  const double met = hidden ? served.prefill_work / served.prefill.Total() : 1;  // the rest ran as the prompt arrived
+  const TimeParts parts = served.prefill * met;
+  const Share prefill{there, parts, served.prefill_work, served.prefilled};
   const Share decode{here, served.decode, served.decode.Total() - served.decode.queueing, served.running};
   const double joules = Joules(prefill) + Joules(decode);
   return EnergyEstimate{.joules_per_request = joules,

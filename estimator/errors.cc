@@ -1,5 +1,6 @@
 #include "estimator/errors.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -22,7 +23,7 @@ struct ReasonInfo {
 };
 
 // Indexed by Reason.
-constexpr std::array<ReasonInfo, 16> kReasons = {{
+constexpr std::array<ReasonInfo, 17> kReasons = {{
     {"UNSPECIFIED", absl::StatusCode::kUnknown},
     {"INVALID_FIELD", absl::StatusCode::kInvalidArgument},
     {"UNKNOWN_ID", absl::StatusCode::kNotFound},
@@ -39,6 +40,7 @@ constexpr std::array<ReasonInfo, 16> kReasons = {{
     {"STORE_UNAVAILABLE", absl::StatusCode::kUnavailable},
     {"INSUFFICIENT_SAMPLES", absl::StatusCode::kFailedPrecondition},
     {"UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
+    {"POOR_FIT", absl::StatusCode::kFailedPrecondition},
 }};
 
 const ReasonInfo& InfoOf(Reason reason) { return kReasons[static_cast<size_t>(reason)]; }
@@ -101,8 +103,14 @@ absl::Status Refusal(Reason reason, std::string_view field, std::string_view mes
 
 absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   if (violations.empty()) return absl::OkStatus();
-  const std::string message = absl::StrJoin(
-      violations, ". ", [](std::string* out, const FieldViolation& violation) { out->append(violation.description); });
+  constexpr size_t kToldInMessage = 5;
+  const auto first = violations.begin();
+  std::string message =
+      absl::StrJoin(first, first + static_cast<std::ptrdiff_t>(std::min(kToldInMessage, violations.size())), ". ",
+                    [](std::string* out, const FieldViolation& violation) { out->append(violation.description); });
+  if (violations.size() > kToldInMessage) {
+    absl::StrAppend(&message, ". And ", violations.size() - kToldInMessage, " more");
+  }
   return RefusalWithDetail(message, {.reason = Reason::kInvalidField, .violations = violations});
 }
 

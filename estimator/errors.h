@@ -32,6 +32,7 @@ enum class Reason {
   kStoreUnavailable,
   kInsufficientSamples,
   kUnstableLoad,
+  kPoorFit,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.
@@ -56,7 +57,7 @@ absl::StatusCode CodeOf(Reason reason);
 // A refusal about one field; field may be empty where none is at fault. The message is the description too.
 absl::Status Refusal(Reason reason, std::string_view field, std::string_view message);
 
-// INVALID_ARGUMENT listing every violation, or OK where there is none.
+// INVALID_ARGUMENT with every violation, of which the message tells the first five; OK where there is none.
 absl::Status InvalidFields(const std::vector<FieldViolation>& violations);
 
 // A refusal with all its detail.

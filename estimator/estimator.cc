@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
 #include "estimator/figures.h"
 #include "estimator/kpi.h"
@@ -35,7 +36,7 @@ absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelM
     case Method::kOperatorModel:
       break;
     case Method::kBestAvailable:
-      if (const LinearProfile* profile = FindProfile(scenario)) {
+      if (const LinearProfile* profile = FindProfile(scenario); profile != nullptr && !profile->superseded) {
         const absl::Status status = Take(EstimateLinearProfile(scenario, *profile, detail), estimate);
         if (!IsBeyondProfile(status)) return status;
       }

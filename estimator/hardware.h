@@ -3,6 +3,7 @@
 #ifndef FORETOKEN_ESTIMATOR_HARDWARE_H_
 #define FORETOKEN_ESTIMATOR_HARDWARE_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,10 @@ struct LinearProfile {
   std::optional<BytesPerSecond> effective_bandwidth;  // all devices of the deployment together
   std::optional<double> min_prefill_tokens;           // range of batch * prompt tokens that was profiled
   std::optional<double> max_prefill_tokens;
+  bool superseded = false;  // a calibration came closer to the same samples, and answers where the method is open
 };
+
+class Calibrations;
 
 struct Hardware {
   std::string id;
@@ -57,6 +61,7 @@ struct Hardware {
   std::optional<double> idle_watts;
   std::optional<double> peak_to_average_bandwidth;
   std::vector<LinearProfile> linear_profiles;
+  std::shared_ptr<const Calibrations> calibrations;  // fitted to samples registered for it; null: none
 };
 
 }  // namespace foretoken

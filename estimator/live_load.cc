@@ -175,9 +175,16 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.decode = company.Sum(engine, served.decode_steps);
   served.step = [engine, company](double j) { return company.Step(engine, j); };
   const double ran = company.MeanRunning(served.decode_steps);
+  const double size = company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);  // of those running
   served.running = company.joined + ran;
-  served.held = served.read =
-      company.joined + ran * company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);
+  served.held = served.read = company.joined + ran * size;
+  const double shared = std::min(1.0, company.shared / std::max(1.0, served.decode_steps));
+  served.crews = {{.share = shared,
+                   .running = company.All(),
+                   .read = company.joined,
+                   .others = company.running,
+                   .others_context = company.running_context},
+                  {.share = 1 - shared, .running = company.joined, .read = company.joined}};
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
   return served;
 }

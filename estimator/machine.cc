@@ -126,6 +126,7 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
 
   // Without a stated vector rate the matrix rate is the only roof known.
   const FlopsPerSecond vector = hardware.peak.fp32.value_or(*head_peak);
+  const FlopsPerSecond roof = std::max(vector, *head_peak);  // an efficiency above 1 is of kernels on the matrix units
   const FlopsPerSecond attention = *head_peak * efficiencies.prefill_attention;
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   return Machine{
@@ -136,8 +137,7 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
       .gemm = *peak * efficiencies.gemm,
       .head_gemm = *head_peak * efficiencies.gemm,
       .prefill_attention = attention,
-      .decode_attention =
-          efficiencies.speed_of_light ? std::max(vector, *head_peak) : vector * efficiencies.decode_attention,
+      .decode_attention = efficiencies.speed_of_light ? roof : std::min(vector * efficiencies.decode_attention, roof),
       .latent_decode_attention = attention,
       .weight_read = memory * efficiencies.weight_read,
       .kv_read = memory * efficiencies.kv_read,

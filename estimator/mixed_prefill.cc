@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "estimator/quadrature.h"
-
 namespace foretoken {
 namespace {
 
@@ -20,11 +18,10 @@ StepShape WithRiders(StepShape step, const Riders& riders) {
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const Riders& riders) {
   if (shape.new_tokens <= 0) return {};
   const double chunks = PrefillChunks(shape);
-  const auto over_chunks = [&](const auto& step) { return PanelSum(step, 0, chunks - 2) + step(chunks - 1); };
-  const Seconds alone = over_chunks([&](double i) { return PrefillChunk(model, shape, i); }).Total();
+  const Seconds alone = SumOverChunks(model, shape, [&](double i) { return PrefillChunk(model, shape, i); }).Total();
   if (riders.sequences <= 0) return {.steps = alone, .added = alone};
-  const Seconds mixed =
-      over_chunks([&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), riders)); }).Total();
+  const auto with_riders = [&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), riders)); };
+  const Seconds mixed = SumOverChunks(model, shape, with_riders).Total();
   const Seconds decode = StepTime(model, WithRiders({}, riders)).Total();
   // A step that does more takes longer; the bound keeps rounding out of the waits.
   return {.steps = mixed,

@@ -19,11 +19,11 @@ class OperatingPoint {
   OperatingPoint(const Replica& replica, double most, double decoding)
       : workload_(replica.scenario.workload),
         stages_(replica.model.shard.stages),
-        decoding_(decoding),
-        running_(std::min(most, decoding + 1)),
+        decoding_(Steps() < 1 ? 0 : decoding),  // nobody decodes where the first token is the last
+        running_(std::min(most, decoding_ + 1)),
         mixed_(MixRounds(
             replica.model, replica.speculator, PromptShape(workload_, replica.scenario.deployment, 1),
-            {.sequences = decoding / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
+            {.sequences = decoding_ / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
         curve_(replica.model, replica.speculator, std::max(1.0, running_ / stages_)),
         rounds_(Rounds(replica.speculator, Steps())),
         decode_(curve_.Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
@@ -36,6 +36,8 @@ class OperatingPoint {
   TimeParts Step(double j) const { return curve_.Step(workload_.prompt_tokens + j); }
   // X: time that the prefill of a request takes from the others.
   Seconds Prefill() const { return mixed_.added / stages_; }
+  // M: time of the steps that hold its chunks; the next prompt has to wait for their end.
+  Seconds PromptSteps() const { return mixed_.steps / stages_; }
   // Half of the step that runs as a request arrives, where one does: 1 - exp(-B) of the time.
   Seconds Residual() const {
     if (Steps() < 1) return Seconds(0);
@@ -58,11 +60,20 @@ class OperatingPoint {
   TimeParts decode_;
 };
 
+// Most that can decode on average. A step takes one chunk: in the steps of one prompt each of them makes a token, with
+// pp stages in every pp-th of them, and a request makes as many as it has decode steps.
+double MostDecoding(const Replica& replica, double most) {
+  const Workload& w = replica.scenario.workload;
+  const double steps = Rounds(replica.speculator, w.output_tokens - 1.0);
+  const double chunks = PrefillChunks(PromptShape(w, replica.scenario.deployment, 1));
+  return std::min(most, steps * replica.model.shard.stages / chunks);
+}
+
 // The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
 OperatingPoint Balance(const Replica& replica, double most, double rate) {
   constexpr double kClose = 1e-7;
   double low = 0;
-  double high = most;
+  double high = MostDecoding(replica, most);
   while (high - low > kClose * (1 + low)) {
     const double middle = (low + high) / 2;
     (OperatingPoint(replica, most, middle).Rate() < rate ? low : high) = middle;
@@ -93,7 +104,7 @@ Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate
   served.prefill_work = served.prefill.Total();
   if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
-  served.prefill.queueing += MeanWait(rate, point.Prefill());
+  served.prefill.queueing += MeanWait(rate, point.PromptSteps());
   served.prefill.queueing += point.Residual() + point.riding();
   const double stalls = prefilling / (1 - prefilling);  // prefills between the steps, for each second of them
   served.decode.queueing += point.Decode().Total() * stalls;
@@ -111,7 +122,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   const double most = MostRunning(replica);
   if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
-  const double stable = OperatingPoint(replica, most, most).Rate();
+  const double stable = OperatingPoint(replica, most, MostDecoding(replica, most)).Rate();
   if (!(rate < stable)) return Unstable(replica, most, stable);
   return ServedAt(replica, Balance(replica, most, rate), rate);
 }

@@ -177,7 +177,8 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
                         .capacity = capacity,
                         .speculator = speculates ? &*(*others)->speculator : nullptr,
                         .prefill_side = prefills_elsewhere ? &*(*others)->prefill_side : nullptr,
-                        .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1};
+                        .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1 ||
+                                        scenario.workload.output_lengths.has_value()};
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);

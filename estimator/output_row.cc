@@ -17,9 +17,9 @@ namespace {
 // One batch of whole sequences that decode with a KV cache, by the operator model, whatever the output.
 bool IsCovered(const Scenario& scenario) {
   const Workload& w = scenario.workload;
-  const bool by_operators =
-      scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
-      (scenario.method == Method::kBestAvailable && FindProfile(scenario) == nullptr);
+  const LinearProfile* profile = scenario.method == Method::kBestAvailable ? FindProfile(scenario) : nullptr;
+  const bool by_operators = scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
+                            (scenario.method == Method::kBestAvailable && (profile == nullptr || profile->superseded));
   return by_operators && scenario.model->unsupported_reason.empty() && w.batching == BatchingPolicy::kStatic &&
          w.kv_cache_mode != KvCacheMode::kNone && w.output_tokens > 1 && !w.output_lengths &&
          !w.request_rate_per_second && !scenario.live_load && !scenario.speculation && !scenario.disaggregation &&
@@ -60,7 +60,8 @@ FORETOKEN_WIDE_VECTORS void FillKv(const Shard& shard, double prompt, OutputBloc
 FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup group, double read, double prompt,
                                       const OutputBlock& b, double* __restrict out) {
   for (int i = 0; i < b.count; ++i) {
-    out[i] += KvReadOf(model, group, read, MeanContext(prompt, b.output_tokens[i])).value();
+    const double seen = read * MeanSeen(group, DecodeSteps(prompt, b.output_tokens[i]));
+    out[i] += KvReadOf(model, group, seen).value();
   }
 }
 

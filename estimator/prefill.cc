@@ -10,27 +10,40 @@ namespace {
 
 // All chunks of the batch, each through all stages before the next.
 TimeParts AllChunks(const StepModel& model, const PrefillShape& shape) {
-  const double chunks = PrefillChunks(shape);
-  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
-  return PanelSum(chunk, 0, chunks - 2) + chunk(chunks - 1);
+  return SumOverChunks(model, shape, [&](double index) { return PrefillChunk(model, shape, index); });
 }
 
-// `passes` equal pieces of work follow each other through pp stages: each stage works passes/pp of a piece's whole
-// time and waits (pp - 1)/pp of one for the pipeline to fill.
-TimeParts Pipelined(const TimeParts& all, double passes, double stages) {
+bool SeesItsOwnChunk(const StepModel& model) {
+  return std::any_of(model.shard.attention.begin(), model.shard.attention.end(),
+                     [](const AttentionGroup& group) { return group.chunked; });
+}
+
+// The last whole chunk has most before it, but the last one may be larger where there is no other. Where layers see
+// their own attention chunk only, the longest is one of those before.
+Seconds LongestChunk(const StepModel& model, const PrefillShape& shape) {
+  constexpr double kLookedAt = 32;
+  const double last = PrefillChunks(shape) - 1;
+  Seconds longest;
+  for (double i = std::max(0.0, last - (SeesItsOwnChunk(model) ? kLookedAt : 1)); i <= last; ++i) {
+    longest = std::max(longest, PrefillChunk(model, shape, i).Total());
+  }
+  return longest;
+}
+
+// Pieces of work follow each other through pp stages, each of which takes 1/pp of a piece's time: the last stage works
+// for all of them, after the pipeline has filled and where a longer piece holds it up, (pp - 1)/pp of the longest.
+TimeParts Pipelined(const TimeParts& all, Seconds longest, double stages) {
   TimeParts total = all * (1 / stages);
-  total.queueing += all.Total() / passes * ((stages - 1) / stages);
+  total.queueing += longest * ((stages - 1) / stages);
   return total;
 }
 
-// The batch cut in microbatches of `size` sequences, their chunks following each other. A last, smaller chunk fills
-// the pipeline for its share of a chunk.
+// The batch cut in microbatches of `size` sequences, their chunks following each other.
 TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double size) {
   PrefillShape part = shape;
   part.sequences = size;
   const double parts = std::ceil(shape.sequences / size);
-  const double chunks = shape.chunk_tokens ? std::max(1.0, shape.new_tokens / *shape.chunk_tokens) : 1;
-  return Pipelined(AllChunks(model, part) * parts, parts * chunks, model.shard.stages);
+  return Pipelined(AllChunks(model, part) * parts, LongestChunk(model, part), model.shard.stages);
 }
 
 // The best of all power-of-two microbatches: sizes that do not depend on the batch keep a larger batch from being
@@ -63,6 +76,11 @@ StepShape ChunkStep(const PrefillShape& shape, double index) {
 
 TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index) {
   return StepTime(model, ChunkStep(shape, index));
+}
+
+TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape, absl::FunctionRef<TimeParts(double)> step) {
+  const double last = PrefillChunks(shape) - 1;
+  return PanelSum(step, 0, last - 1, SeesItsOwnChunk(model) ? kSawtooth : kSmooth) + step(last);
 }
 
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -25,8 +26,15 @@ TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double
 // Number of chunks: ceil(n / C); 1 when whole.
 double PrefillChunks(const PrefillShape& shape);
 
-// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and m passes
-// (microbatches and chunks) that follow each other at (m + pp - 1)/pp times a pass, whose bubble counts as queueing.
+// Sum of `step` over the chunks 0, 1, ... of the shape, of which all but the last are of one size. Past 32 chunks it is
+// sampled; where layers see their own attention chunk only, the prior context that they read rises and falls, and it is
+// sampled past 1,000.
+TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape,
+                        absl::FunctionRef<TimeParts(double index)> step);
+
+// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and passes
+// (microbatches and chunks) that follow each other: 1/pp of all and (pp - 1)/pp of the longest, (m + pp - 1)/pp times a
+// pass where all m are equal; that bubble counts as queueing. Source: proportionate flow shop (Pinedo, "Scheduling").
 // Admission (a0 + a1 B) is on top, as host time.
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape);
 

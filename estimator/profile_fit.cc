@@ -3,18 +3,15 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/efficiencies.h"
+#include "estimator/calibration/sample_faults.h"
 #include "estimator/errors.h"
-#include "estimator/estimate.h"
 #include "estimator/memory.h"
-#include "estimator/operator_model.h"
 
 namespace foretoken {
 namespace {
-
-constexpr double kFasterThanLight = 0.95;  // public data holds rows below the floor; timers are not that wrong
 
 bool Good(const std::optional<Seconds>& time) { return !time || (std::isfinite(time->value()) && time->value() > 0); }
 
@@ -25,20 +22,20 @@ std::optional<Seconds> StepOf(const ProfileSample& s) {
   return (*s.e2e - *s.ttft) / (s.output_tokens - 1);
 }
 
-// The speed of light of a sample; nothing where the hardware's figures do not give one.
-std::optional<Estimate> FloorOf(Scenario scenario, const ProfileSample& s) {
-  scenario.workload = {.batch_size = static_cast<int>(s.batch_size),
-                       .prompt_tokens = static_cast<int>(s.prompt_tokens),
-                       .output_tokens = static_cast<int>(s.output_tokens),
-                       .capacity_policy = CapacityPolicy::kWaves,
-                       .expert_routing = ExpertRouting::kIdenticalPrompts};
-  scenario.live_load.reset();
-  const absl::StatusOr<Estimate> floor = EstimateOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, {});
-  return floor.ok() ? std::optional(*floor) : std::nullopt;
-}
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-std::string TooFast(const char* metric, Seconds measured, Seconds floor) {
-  return absl::StrCat(metric, " ", measured.value(), " s is faster than the speed of light, ", floor.value(), " s");
+double Or(const std::optional<Seconds>& time) { return time ? time->value() : kUnknown; }
+
+// The sample as a measured run of the core model, its prefill and its mean step.
+Sample RunOf(const Scenario& scenario, const ProfileSample& s) {
+  Sample run{.scenario = scenario, .measured = {Or(s.ttft), Or(StepOf(s)), kUnknown}};
+  run.scenario.workload = {.batch_size = static_cast<int>(s.batch_size),
+                           .prompt_tokens = static_cast<int>(s.prompt_tokens),
+                           .output_tokens = static_cast<int>(s.output_tokens),
+                           .capacity_policy = CapacityPolicy::kWaves,
+                           .expert_routing = ExpertRouting::kIdenticalPrompts};
+  run.scenario.live_load.reset();
+  return run;
 }
 
 // Why a sample cannot be used; empty: it can.
@@ -47,11 +44,8 @@ std::string Fault(const Scenario& scenario, const ProfileSample& s) {
   const std::optional<Seconds> step = StepOf(s);
   if (!s.ttft && !step) return "states neither ttft_seconds nor tpot_seconds, nor e2e_seconds beside ttft_seconds";
   if (step && !(step->value() > 0)) return "e2e_seconds is not above ttft_seconds";
-  const std::optional<Estimate> floor = FloorOf(scenario, s);
-  if (!floor) return "";
-  if (s.ttft && *s.ttft < kFasterThanLight * floor->ttft.time) return TooFast("ttft", *s.ttft, floor->ttft.time);
-  if (step && *step < kFasterThanLight * floor->tpot.time) return TooFast("tpot", *step, floor->tpot.time);
-  return "";
+  const std::optional<SampleFault> fault = FasterThanLight(RunOf(scenario, s));
+  return fault ? fault->reason : "";
 }
 
 // Sequences of the busiest replica: a profile describes one.

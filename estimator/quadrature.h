@@ -41,17 +41,24 @@ TimeParts SlowSum(const F& f, double first, double last) {
   return sum;
 }
 
-// For a function with bends that are not worth finding: one by one up to 32 terms, past it 8 equal panels.
+// How finely a sum is taken: one by one up to `slow` terms, past it in equal panels.
+struct Fineness {
+  double slow;
+  double panels;
+};
+// For a few bends that are not worth finding.
+inline constexpr Fineness kSmooth = {.slow = 32, .panels = 8};
+// For a function that rises and falls many times. A prime number of panels keeps them from falling in step with it.
+inline constexpr Fineness kSawtooth = {.slow = 1000, .panels = 251};
+
 template <typename F>
-TimeParts PanelSum(const F& f, double first, double last) {
-  constexpr double kSlow = 32;
-  constexpr double kPanels = 8;
+TimeParts PanelSum(const F& f, double first, double last, const Fineness& fineness = kSmooth) {
   const double count = last - first + 1;
-  if (count <= kSlow) return SlowSum(f, first, last);
+  if (count <= fineness.slow) return SlowSum(f, first, last);
   TimeParts sum;
-  for (double panel = 0; panel < kPanels; ++panel) {
-    const double from = first + count * panel / kPanels;
-    sum += GaussSum(f, from, from + count / kPanels - 1);
+  for (double panel = 0; panel < fineness.panels; ++panel) {
+    const double from = first + count * panel / fineness.panels;
+    sum += GaussSum(f, from, from + count / fineness.panels - 1);
   }
   return sum;
 }

@@ -35,6 +35,15 @@ struct Replica {
   bool steps_wanted = true;                   // false: Served::step may stay empty
 };
 
+// Who decodes together in a share of a request's decode steps.
+struct Crew {
+  double share = 1;
+  double running = 1;         // all of them
+  double read = 1;            // those that see what the request sees
+  double others = 0;          // those that do not,
+  double others_context = 0;  // and what they see before the first of these steps
+};
+
 // What one request meets. Waiting is the queueing part of both phases.
 struct Served {
   TimeParts prefill;        // from arrival to the first token
@@ -44,6 +53,7 @@ struct Served {
   // Sequences of the workload's length whose KV cache is as large as what a replica holds, and what a step reads.
   double held = 1;
   double read = 1;
+  std::vector<Crew> crews;         // where those of the first step do not stay; empty: running and read throughout
   double prefilled = 1;            // sequences of a replica that are prefilled together
   Seconds prefill_work;            // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other

@@ -109,7 +109,8 @@ void AddMlps(const Model& model, const Deployment& deployment, const ParameterCo
   shard.elementwise_width = elements / shard.layers;
 }
 
-// Biases and norms are counted at 16 bits with the rest of what is not quantised: replicated, and small.
+// Norms are counted at 16 bits with the rest of what is not quantised: replicated, and small. Biases are not: the most
+// that a bundled model has is a thousandth of its weights.
 Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, const Shard& shard) {
   Bytes layers;
   for (const Matrix& m : shard.matrices) layers += m.layers * m.n * m.k * shard.weight;
@@ -123,7 +124,7 @@ Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, 
   const Bytes table = shard.vocab * shard.hidden * shard.head;
   const bool both = shard.stages == 1 && !model.tie_word_embeddings;
   const Bytes positions = model.learned_position_rows * shard.hidden * shard.head;
-  return layers * share + table * (both ? 2 : 1) + positions;
+  return layers * share + table * (both ? 2 : 1) + positions + counts.final_norm * shard.head;
 }
 
 }  // namespace

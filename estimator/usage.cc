@@ -14,18 +14,42 @@ struct Reads {
   Bytes kv;
 };
 
-// `running` sequences are fed `tokens` each; their KV is that of `read` ones at `context`.
-Reads StepReads(const StepModel& model, double running, double read, double context, double tokens = 1) {
-  return {.weights = WeightsRead(model, running, tokens), .kv = KvRead(model, read, context)};
+// Each of the crew is fed `tokens`.
+Reads StepReads(const StepModel& model, const Crew& crew, const Steps& steps, double tokens = 1) {
+  Reads reads{.weights = WeightsRead(model, crew.running, tokens)};
+  const Steps of_others{.prompt = crew.others_context, .count = std::max(1.0, crew.share * steps.count)};
+  for (const AttentionGroup& group : model.shard.attention) {
+    double seen = crew.read * MeanSeen(group, steps);
+    if (crew.others > 0) seen += crew.others * MeanSeen(group, of_others);
+    reads.kv += KvReadOf(model, group, seen);
+  }
+  return reads;
 }
 
 // The same of a round, per token that it yields.
-Reads RoundReads(const Replica& replica, const Served& served, double context) {
+Reads RoundReads(const Replica& replica, const Crew& crew, const Steps& steps) {
   const Speculator& s = *replica.speculator;
-  const Reads verify = StepReads(replica.model, served.running, served.read, context, s.draft_tokens + 1);
-  const Reads draft = StepReads(s.draft, served.running, served.read, context);
+  const Reads verify = StepReads(replica.model, crew, steps, s.draft_tokens + 1);
+  const Reads draft = StepReads(s.draft, crew, steps);
   return {.weights = (verify.weights + s.draft_tokens * draft.weights) / s.accepted,
           .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
+}
+
+Reads ReadsOf(const Replica& replica, const Crew& crew, const Steps& steps) {
+  return replica.speculator != nullptr ? RoundReads(replica, crew, steps) : StepReads(replica.model, crew, steps);
+}
+
+// The mean over those that decode together while the request does.
+Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps) {
+  if (served.crews.empty()) return ReadsOf(replica, {.running = served.running, .read = served.read}, steps);
+  Reads mean;
+  for (const Crew& crew : served.crews) {
+    if (!(crew.share > 0)) continue;
+    const Reads reads = ReadsOf(replica, crew, steps);
+    mean.weights += crew.share * reads.weights;
+    mean.kv += crew.share * reads.kv;
+  }
+  return mean;
 }
 
 // Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
@@ -74,11 +98,9 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  const double context = MeanContext(w.prompt_tokens, w.output_tokens);
-  Reads reads = replica.speculator != nullptr ? RoundReads(replica, served, context)
-                                              : StepReads(replica.model, served.running, served.read, context);
-  if (w.kv_cache_mode == KvCacheMode::kNone) reads.kv = Bytes(0);
-  return ModelBandwidthUtilization(reads.weights, reads.kv, tpot, replica.model.machine.memory_peak);
+  Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
+  if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
+  return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }
 
 std::optional<double> PrefillUtilization(const Replica& replica, const Served& served) {

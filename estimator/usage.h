@@ -20,21 +20,27 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 // What is left for KV cache beside the weights and the activations of `sequences`.
 Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences);
 
-// What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and the KV cache of `read`
-// ones at `context`, of one layer group or of all.
-Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
-inline Bytes KvReadOf(const StepModel& model, const AttentionGroup& group, double read, double context) {
-  return DecodeAttentionCost(model, group, read, context, 1).bytes / model.shard.stages;
-}
-inline Bytes KvRead(const StepModel& model, double read, double context) {
-  Bytes kv;
-  for (const AttentionGroup& group : model.shard.attention) kv += KvReadOf(model, group, read, context);
-  return kv;
+// Steps whose mean is taken: those that see prompt + 1 to prompt + count tokens.
+struct Steps {
+  double prompt = 0;
+  double count = 1;
+};
+
+// The decode steps of a request.
+inline Steps DecodeSteps(double prompt_tokens, double output_tokens) {
+  return {.prompt = std::max(1.0, prompt_tokens), .count = std::max(1.0, output_tokens - 1)};
 }
 
-// The context of the mean decode step.
-inline double MeanContext(double prompt_tokens, double output_tokens) {
-  return std::max(1.0, prompt_tokens) + std::max(1.0, output_tokens / 2);
+// Tokens of a layer that each sequence sees on average.
+inline double MeanSeen(const AttentionGroup& group, const Steps& steps) {
+  return CausalPairs(group, steps.count, steps.prompt) / steps.count;
+}
+
+// What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and of one layer group's
+// KV cache `seen` tokens of all sequences together.
+Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
+inline Bytes KvReadOf(const StepModel& model, const AttentionGroup& group, double seen) {
+  return seen * DecodeAttentionCost(model, group, 1, 1, 1).bytes / model.shard.stages;
 }
 
 // MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a

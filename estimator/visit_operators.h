@@ -94,11 +94,14 @@ struct ExpertUse {
   double rows = 0;     // tokens of each
 };
 
-// Tokens whose expert choices are independent of each other.
+// Tokens whose expert choices are independent of each other. Identical prompts choose as one of them does; those that
+// decode beside them as one more.
 inline double IndependentTokens(const StepModel& model, const StepShape& shape, double group_tokens) {
   if (model.expert_routing == ExpertRouting::kIndependent) return group_tokens;
-  const double sequences = shape.decode_sequences + shape.prefill_sequences;
-  return sequences > 0 ? shape.Tokens() / sequences : 0;
+  double one_of_each = 0;
+  if (shape.prefill_sequences > 0) one_of_each += shape.prefill_tokens;
+  if (shape.decode_sequences > 0) one_of_each += shape.decode_tokens;
+  return std::min(one_of_each, group_tokens);
 }
 
 // REQUIRES: a model with experts; a step with tokens.
@@ -140,7 +143,7 @@ inline OperatorCost StageTransferCost(const StepModel& model, Bytes message) {
   return {.kind = OperatorKind::kStageTransfer,
           .count = count,
           .sent = count * part,
-          .communication = count * PointToPoint(model.machine.fabric, part, s.tensor_parallel)};
+          .communication = StageTransfers(model.machine.fabric, part, s.tensor_parallel, s.stages)};
 }
 
 inline OperatorCost LogitsGatherCost(const StepModel& model, double rows) {

@@ -71,6 +71,7 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddList(app, chosen);
   AddGet(app, chosen);
   AddRegisterHardware(app, chosen);
+  AddFit(app, chosen);
   AddRegisterModel(app, chosen);
   AddDelete(app, chosen);
   AddHealth(app, chosen);

@@ -21,6 +21,7 @@ void AddList(CLI::App& app, Action& chosen);              // the catalog
 void AddGet(CLI::App& app, Action& chosen);               // one entry
 void AddRegisterHardware(CLI::App& app, Action& chosen);  // writes
 void AddRegisterModel(CLI::App& app, Action& chosen);
+void AddFit(CLI::App& app, Action& chosen);  // the core model to measurements
 void AddDelete(CLI::App& app, Action& chosen);
 void AddHealth(CLI::App& app, Action& chosen);      // is it serving
 void AddCompletion(CLI::App& app, Action& chosen);  // shell completion

@@ -11,6 +11,7 @@ namespace {
 // Ids come from the server within a second, or not at all; flags from --help, so that they are never out of date.
 constexpr char kBash[] = R"(# Use: source <(foretoken completion bash)
 _foretoken_ids() { foretoken list "$1" --ids --timeout 1s 2>/dev/null; }
+_foretoken_kind() { case $1 in model|calibration) echo "$1s" ;; *) echo "$1" ;; esac; }
 _foretoken_flags() { foretoken "$@" --help 2>/dev/null | grep -oE -e '--[a-z0-9][a-z0-9-]*'; }
 _foretoken() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=
@@ -18,7 +19,7 @@ _foretoken() {
     --model) words=$(_foretoken_ids models) ;;
     --hardware) words=$(_foretoken_ids hardware) ;;
     --output) words='text json csv' ;;
-    --scenario|--samples) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario|--samples|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
   if [ -z "$words" ]; then
     if [ "$COMP_CWORD" = 1 ]; then words='@COMMANDS@'
@@ -28,11 +29,12 @@ _foretoken() {
         solve:2) words='batch rate prompt tp hardware' ;;
         estimate:2|explain:2|compare:2|sweep:2|solve:3) words=$(_foretoken_ids models) ;;
         estimate:3|explain:3|sweep:3|solve:4|compare:*) words=$(_foretoken_ids hardware) ;;
-        list:2) words='hardware models' ;;
-        get:2|delete:2) words='hardware model' ;;
-        get:3|delete:3) words=$(_foretoken_ids "${prev/%model/models}") ;;
+        list:2) words='hardware models calibrations' ;;
+        get:2) words='hardware model calibration' ;;
+        delete:2) words='hardware model' ;;
+        get:3|delete:3) words=$(_foretoken_ids $(_foretoken_kind $prev)) ;;
         completion:2) words='bash zsh fish' ;;
-        validate:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        validate:*|fit:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
     fi
   fi
@@ -56,12 +58,14 @@ complete -c foretoken -n '__foretoken_at 3 estimate explain compare sweep' -a '(
 complete -c foretoken -n '__foretoken_at 2 solve' -a 'batch rate prompt tp hardware'
 complete -c foretoken -n '__foretoken_at 3 solve' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 4 solve' -a '(__foretoken_ids hardware)'
-complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models'
+complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models calibrations'
 complete -c foretoken -n '__foretoken_at 2 get delete' -a 'hardware model'
+complete -c foretoken -n '__foretoken_at 2 get' -a 'calibration'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'
 complete -c foretoken -n '__foretoken_at 3 get delete; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 3 get delete; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
-complete -c foretoken -n '__fish_seen_subcommand_from validate register-hardware register-model' -F
+complete -c foretoken -n '__foretoken_at 3 get; and contains calibration (commandline -opc)' -a '(__foretoken_ids calibrations)'
+complete -c foretoken -n '__fish_seen_subcommand_from validate fit register-hardware register-model' -F
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'
 )";
 

@@ -1,4 +1,4 @@
-// foretoken get hardware|model ID: one entry, as the files of the catalog are written.
+// foretoken get hardware|model|calibration ID: one entry, as the files of the catalog are written.
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +23,14 @@ std::string TextProto(const google::protobuf::Message& message) {
   return text;
 }
 
+template <typename Entry>
+std::string WriteState(const Entry& entry) {
+  return absl::StrCat(", etag ", entry.etag(), entry.shadows_bundled() ? ", hides a bundled entry" : "");
+}
+
+// A calibration is written with its hardware only.
+std::string WriteState(const v1::CalibrationEntry&) { return ""; }
+
 // Text is a textproto with comments, so that it can be edited and registered again.
 template <typename Response>
 absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const Session& session) {
@@ -35,8 +43,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const S
     return kOk;
   }
   const auto& entry = response->entry();
-  session.out << absl::StrCat("# ", EnumText(entry.origin()), ", etag ", entry.etag(),
-                              entry.shadows_bundled() ? ", hides a bundled entry" : "", "\n# ",
+  session.out << absl::StrCat("# ", EnumText(entry.origin()), WriteState(entry), "\n# ",
                               RevisionText(response->catalog_revision()), "\n", TextProto(entry.spec()));
   return kOk;
 }
@@ -46,6 +53,11 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
     v1::GetHardwareRequest request;
     request.set_hardware_id(options.id);
     return Print(session.client.GetHardware(request), session);
+  }
+  if (options.kind == "calibration") {
+    v1::GetCalibrationRequest request;
+    request.set_calibration_id(options.id);
+    return Print(session.client.GetCalibration(request), session);
   }
   v1::GetModelRequest request;
   request.set_model_id(options.id);
@@ -57,9 +69,9 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 void AddGet(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("get", "One entry of the catalog, as textproto");
   auto options = std::make_shared<Options>();
-  command->add_option("KIND", options->kind, "hardware or model")
+  command->add_option("KIND", options->kind, "hardware, model or calibration")
       ->required()
-      ->check(CLI::IsMember({"hardware", "model", "models"}));
+      ->check(CLI::IsMember({"hardware", "model", "models", "calibration"}));
   command->add_option("ID", options->id, "Catalog id")->required();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

@@ -1,4 +1,4 @@
-// foretoken list hardware|models [TEXT]: what the catalog holds.
+// foretoken list hardware|models|calibrations [TEXT]: what the catalog holds.
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +79,47 @@ std::vector<std::string> Cells(const v1::ModelEntry& entry, bool exact) {
       Origin(entry.origin())};
 }
 
+// The held-out error where it is known, else that of the samples fitted.
+std::string ErrorOf(const v1::CalibrationSpec& spec, v1::LatencyMetric metric, bool exact) {
+  for (const v1::CalibrationError& error : spec.errors()) {
+    if (error.metric() != metric) continue;
+    const double ape = error.has_cross_validated_median_ape() ? error.cross_validated_median_ape()
+                                                              : error.in_sample_median_ape();
+    return exact ? FormatExact(ape) : FormatPercent(ape);
+  }
+  return exact ? "" : "-";
+}
+
+std::vector<std::string> Cells(const v1::CalibrationEntry& entry, bool exact) {
+  const v1::CalibrationSpec& spec = entry.spec();
+  return {spec.id(),
+          spec.hardware_id().empty() && !exact ? "any" : spec.hardware_id(),
+          spec.engine(),
+          spec.continuous() ? "continuous" : "static",
+          absl::StrCat(spec.samples_used()),
+          ErrorOf(spec, v1::LATENCY_METRIC_TTFT, exact),
+          ErrorOf(spec, v1::LATENCY_METRIC_TPOT, exact),
+          ErrorOf(spec, v1::LATENCY_METRIC_E2E, exact),
+          Origin(entry.origin())};
+}
+
+const std::vector<Column>& Columns(const v1::CalibrationEntry&) {
+  static const auto& columns = *new std::vector<Column>{{"id"},
+                                                        {"hardware"},
+                                                        {"engine"},
+                                                        {"batching"},
+                                                        {"samples", Align::kRight},
+                                                        {"TTFT error", Align::kRight},
+                                                        {"TPOT error", Align::kRight},
+                                                        {"E2E error", Align::kRight},
+                                                        {"origin"}};
+  return columns;
+}
+
+std::string CsvHeader(const v1::CalibrationEntry&) {
+  return "id,hardware_id,engine,batching,samples_used,ttft_median_ape,tpot_median_ape,e2e_median_ape,origin\n";
+}
+
 const std::vector<Column>& Columns(const v1::HardwareEntry&) {
   static const auto& columns = *new std::vector<Column>{{"id"},
                                                         {"memory", Align::kRight},
@@ -147,6 +188,11 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
         options.text, [&](const v1::ListHardwareRequest& request) { return session.client.ListHardware(request); });
     return Print(all, options, session);
   }
+  if (options.kind == "calibrations") {
+    const auto all = AllPages<v1::ListCalibrationsRequest, v1::ListCalibrationsResponse>(
+        options.text, [&](const auto& request) { return session.client.ListCalibrations(request); });
+    return Print(all, options, session);
+  }
   const auto all = AllPages<v1::ListModelsRequest, v1::ListModelsResponse>(
       options.text, [&](const v1::ListModelsRequest& request) { return session.client.ListModels(request); });
   return Print(all, options, session);
@@ -155,12 +201,12 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddList(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("list", "Hardware or models of the catalog");
+  CLI::App* command = app.add_subcommand("list", "Hardware, models or calibrations of the catalog");
   command->footer("Exit 1: no entry matches.");
   auto options = std::make_shared<Options>();
-  command->add_option("KIND", options->kind, "hardware or models")
+  command->add_option("KIND", options->kind, "hardware, models or calibrations")
       ->required()
-      ->check(CLI::IsMember({"hardware", "models"}));
+      ->check(CLI::IsMember({"hardware", "models", "calibrations"}));
   command->add_option("TEXT", options->text, "Only ids that contain this text");
   command->add_flag("--ids", options->ids, "Ids alone, one a line");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

@@ -1,14 +1,12 @@
 // foretoken register-hardware FILE: a hardware entry, with or without measured samples.
 #include <CLI/CLI.hpp>
-#include <sstream>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "client/cli/calibration_text.h"
 #include "client/cli/commands.h"
 #include "client/cli/csv.h"
-#include "client/cli/measurements.h"
 #include "client/cli/message_file.h"
 #include "client/cli/profile_text.h"
+#include "client/cli/samples.h"
 #include "client/cli/write_flags.h"
 
 namespace foretoken::cli {
@@ -21,31 +19,15 @@ struct Options {
   bool validate_only = false;
 };
 
-// The samples of a file, which must all be of this hardware.
-absl::Status AddSamples(const std::string& file, std::istream& in, v1::RegisterHardwareRequest& request) {
-  const absl::StatusOr<std::string> text = ReadText(file, in);
-  if (!text.ok()) return text.status();
-  std::istringstream stream(*text);
-  const absl::StatusOr<MeasurementFile> measured = ReadMeasurements(file, stream);
-  if (!measured.ok()) return measured.status();
-  std::vector<std::string> faults;
-  for (const Measurement& row : measured->rows) {
-    *request.add_samples() = row.sample;
-    if (!row.status.ok()) {
-      faults.push_back(absl::StrCat(Place(row), ": ", row.status.message()));
-    } else if (row.hardware_id != request.spec().id()) {
-      faults.push_back(absl::StrCat(Place(row), ": hardware \"", row.hardware_id, "\"; allowed: \"",
-                                    request.spec().id(), "\", which is registered"));
-    }
-  }
-  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
-}
-
 absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, std::istream& in) {
   v1::RegisterHardwareRequest request;
   absl::Status status = ReadMessage(options.file, in, *request.mutable_spec());
-  if (status.ok() && !options.samples.empty()) status = AddSamples(options.samples, in, request);
   if (!status.ok()) return status;
+  if (!options.samples.empty()) {
+    const absl::StatusOr<std::vector<Measurement>> rows = ReadRuns(options.samples, in);
+    status = rows.ok() ? AddSamples(*rows, request) : rows.status();
+    if (!status.ok()) return status;
+  }
   options.write.Fill(request);
   request.set_validate_only(options.validate_only);
   return request;
@@ -67,6 +49,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   session.out << RegisteredText("hardware", response->entry().spec().id(), response->entry().etag(),
                                 options.validate_only, response->catalog_revision());
   if (response->has_report()) session.out << ProfileText(response->report(), session.terminal);
+  session.out << CalibrationText(response->calibration_report(), session.terminal);
   return kOk;
 }
 
@@ -76,7 +59,8 @@ void AddRegisterHardware(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("register-hardware", "Registers hardware, and a profile measured on it");
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
-      "Samples of one model, engine and deployment give a linear profile; the report tells how well it fits.");
+      "Samples give a calibration of the core model per engine, and where all are of one model and deployment a linear\n"
+      "profile; the report tells how well they fit. `foretoken fit` does the same for hardware that the catalog has.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
   command->add_option("--samples", options->samples, "Measured runs as CSV (docs/cli.md)")->type_name("FILE.csv");

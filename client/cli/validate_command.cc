@@ -1,6 +1,7 @@
 // foretoken validate FILE.csv...: predictions against measurements.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,7 @@
 #include "client/cli/message_file.h"
 #include "client/cli/predict.h"
 #include "client/cli/progress.h"
-#include "client/cli/validation_report.h"
+#include "client/cli/validation_baseline.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
@@ -21,6 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   bool rows = false;
+  std::string baseline;
   std::string method = "unspecified";
   std::string routing = "unspecified";
 };
@@ -100,6 +102,17 @@ void PrintRows(const Input& input, const std::vector<Prediction>& predictions, s
   }
 }
 
+// Nothing where none was asked for.
+absl::StatusOr<std::optional<Baseline>> ReadBaselineOf(const Options& options, std::istream& in) {
+  if (options.baseline.empty()) return std::nullopt;
+  const absl::StatusOr<std::string> text = ReadText(options.baseline, in);
+  if (!text.ok()) return text.status();
+  std::istringstream stream(*text);
+  absl::StatusOr<Baseline> baseline = ReadBaseline(options.baseline, stream);
+  if (!baseline.ok()) return baseline.status();
+  return *std::move(baseline);
+}
+
 void PrintReport(const ValidationReport& report, const Options& options, const Session& session) {
   if (options.rows) {
     session.err << ReportText(report, {});
@@ -119,6 +132,8 @@ void PrintReport(const ValidationReport& report, const Options& options, const S
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  const auto baseline = ReadBaselineOf(options, session.in);
+  if (!baseline.ok()) return baseline.status();
   const Input input = ReadAll(options, session);
   // The options allow the values of the enums only.
   const PredictOptions what{
@@ -131,7 +146,9 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (!predictions.ok()) return predictions.status();
   if (options.rows) PrintRows(input, *predictions, session.out);
   const bool faults = TellFaults(input, *predictions, session.err);
-  PrintReport(MakeReport(input.rows, *predictions), options, session);
+  const ValidationReport report = MakeReport(input.rows, *predictions);
+  PrintReport(report, options, session);
+  if (*baseline) (session.output == OutputFormat::kText ? session.out : session.err) << ComparisonText(**baseline, report, session.terminal);
   return faults || input.bad_files > 0 ? kNo : kOk;
 }
 
@@ -149,6 +166,9 @@ void AddValidate(CLI::App& app, Action& chosen) {
   command->add_flag("--rows", options->rows,
                     "The rows themselves as CSV, with predictions, bands, provenance and status; the report goes to "
                     "standard error");
+  command->add_option("--baseline", options->baseline,
+                      "An earlier report (--output csv) of the same files, to compare with: as of another catalog revision")
+      ->type_name("FILE.csv");
   command->add_option("--method", options->method, "How to compute; unspecified: the best available")
       ->check(CLI::IsMember({"unspecified", "operator_model", "speed_of_light", "linear_profile", "kpi"}))
       ->capture_default_str();

@@ -49,14 +49,16 @@ const Calibration* Calibrations::Exact(std::string_view hardware_id, std::string
   return found == by_key_.end() ? nullptr : found->second;
 }
 
-const Calibration* Calibrations::NearestVersion(std::string_view engine, bool continuous) const {
+const Calibration* Calibrations::NearestVersion(std::string_view hardware_id, std::string_view engine,
+                                                bool continuous) const {
   const double asked = VersionNumber(engine);
   const Calibration* nearest = nullptr;
   double distance = std::numeric_limits<double>::infinity();
   for (const Calibration& calibration : all_) {
-    if (calibration.continuous != continuous || !calibration.hardware_id.empty()) continue;
+    if (calibration.continuous != continuous || calibration.hardware_id != hardware_id) continue;
     if (NameOf(calibration.engine) != NameOf(engine)) continue;
-    const double apart = std::abs(VersionNumber(calibration.engine) - asked);
+    const double version = VersionNumber(calibration.engine);
+    const double apart = std::isnan(asked) ? -version : std::abs(version - asked);
     if (apart < distance) {
       distance = apart;
       nearest = &calibration;
@@ -65,12 +67,25 @@ const Calibration* Calibrations::NearestVersion(std::string_view engine, bool co
   return nearest;
 }
 
+const Calibration* Calibrations::FindOf(std::string_view hardware_id, std::string_view engine, bool continuous) const {
+  if (all_.empty()) return nullptr;
+  if (const Calibration* exact = Exact(hardware_id, engine, continuous)) return exact;
+  const Calibration* of_name = Exact(hardware_id, NameOf(engine), continuous);
+  if (of_name != nullptr && std::isnan(VersionNumber(engine))) return of_name;
+  const Calibration* nearest = NearestVersion(hardware_id, engine, continuous);
+  return nearest != nullptr ? nearest : of_name;
+}
+
 const Calibration* Calibrations::Find(std::string_view hardware_id, std::string_view engine, bool continuous) const {
-  if (engine.empty() || all_.empty()) return nullptr;
-  if (const Calibration* exact = hardware_id.empty() ? nullptr : Exact(hardware_id, engine, continuous)) return exact;
-  if (const Calibration* version = Exact("", engine, continuous)) return version;
-  if (const Calibration* nearest = NearestVersion(engine, continuous)) return nearest;
-  return Exact("", NameOf(engine), continuous);
+  const Calibration* own = hardware_id.empty() ? nullptr : FindOf(hardware_id, engine, continuous);
+  return own != nullptr ? own : FindOf("", engine, continuous);
+}
+
+const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
+                                   std::string_view engine, bool continuous) {
+  const Calibration* registered =
+      hardware.calibrations ? hardware.calibrations->FindOf(hardware.id, engine, continuous) : nullptr;
+  return registered != nullptr ? registered : shipped.Find(catalog_id, engine, continuous);
 }
 
 void AddBands(const Calibration& calibration, Estimate& estimate) {

@@ -4,6 +4,7 @@
 #define FORETOKEN_ESTIMATOR_CALIBRATION_CALIBRATION_H_
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "estimator/efficiencies.h"
 #include "estimator/estimate.h"
+#include "estimator/hardware.h"
 
 namespace foretoken {
 
@@ -33,6 +35,7 @@ struct Calibration {
   bool continuous = false;  // of continuous batching; false: of static batches
   Efficiencies efficiencies;
   std::array<std::optional<BandRatio>, 3> bands;  // of TTFT, TPOT and E2E
+  std::optional<int64_t> fit_time_unix_seconds;   // absent: it ships
 };
 
 // Calibrations by what they are for. Immutable.
@@ -43,20 +46,28 @@ class Calibrations {
   Calibrations(const Calibrations&) = delete;  // the map points into the vector
   Calibrations& operator=(const Calibrations&) = delete;
 
-  // The closest one: of this hardware and engine, of this engine and version, of the same engine's nearest version,
-  // of the engine whatever its version; null: none. An empty hardware_id is a device that no calibration is of.
+  // The closest one: of this device, else of engines alone; in each of this engine and version, of the engine's nearest
+  // version (asked without one: its newest), of the engine whatever its version; null: none.
+  // An empty hardware_id is a device that no calibration is of.
   // Static batches and continuous batching are measured apart, and never stand in for each other.
   const Calibration* Find(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  // The same, of exactly this device, or with an empty hardware_id of engines alone.
+  const Calibration* FindOf(std::string_view hardware_id, std::string_view engine, bool continuous) const;
 
   const std::vector<Calibration>& all() const { return all_; }
 
  private:
   const Calibration* Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const;
-  const Calibration* NearestVersion(std::string_view engine, bool continuous) const;
+  const Calibration* NearestVersion(std::string_view hardware_id, std::string_view engine, bool continuous) const;
 
   std::vector<Calibration> all_;
   absl::flat_hash_map<std::string, const Calibration*> by_key_;
 };
+
+// The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is
+// not of the catalog), what ships for the engine. Null: the generic prior answers.
+const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
+                                   std::string_view engine, bool continuous);
 
 // Puts bands around the estimate's times.
 void AddBands(const Calibration& calibration, Estimate& estimate);

@@ -104,12 +104,16 @@ void Clamp(VectorXd& x) {
 
 }  // namespace
 
+Times TimesOf(const Estimate& estimate) {
+  return {estimate.ttft.time.value(), estimate.tpot.time.value(), estimate.e2e.time.value()};
+}
+
 Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const absl::StatusOr<Estimate> estimate =
       EstimateOperatorModel(scenario, efficiencies, Provenance::kCalibrated, Detail{});
   if (!estimate.ok()) return {kNone, kNone, kNone};
-  return {estimate->ttft.time.value(), estimate->tpot.time.value(), estimate->e2e.time.value()};
+  return TimesOf(*estimate);
 }
 
 FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {

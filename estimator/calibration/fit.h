@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/efficiencies.h"
+#include "estimator/estimate.h"
 #include "estimator/scenario.h"
 
 namespace foretoken {
@@ -24,6 +25,8 @@ struct Sample {
   Times measured;
   double weight = 1;  // of its squared residuals
 };
+
+Times TimesOf(const Estimate& estimate);
 
 // What the model says of a scenario; all NaN where it refuses.
 Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies);

@@ -24,6 +24,7 @@ constexpr char kCalibrationsFolder[] = "calibrations";
 // What became of some files: entries, and everything that is wrong with them.
 struct Reading {
   Bundle bundle;
+  std::vector<v1::CalibrationSpec> calibration_specs;
   std::vector<Calibration> calibrations;
   std::vector<std::string> faults;
   std::map<std::string, std::string> files;  // by kind and id: where each id was first seen
@@ -93,7 +94,10 @@ void ReadCalibration(const CatalogFile& file, Reading& reading) {
       faults.push_back(absl::StrCat(" ", violation.description));
     }
     if (spec.id() != fs::path(file.path).stem().string()) faults.push_back(" id: differs from the file's name");
-    if (calibration.ok()) reading.calibrations.push_back(*std::move(calibration));
+    if (calibration.ok()) {
+      reading.calibrations.push_back(*std::move(calibration));
+      reading.calibration_specs.push_back(std::move(spec));
+    }
   }
   for (const std::string& fault : faults) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
 }
@@ -107,7 +111,10 @@ void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
     if (folder == ModelKind::kFolder) ReadFile<ModelKind>(file, reading.bundle.models, reading);
     if (folder == kCalibrationsFolder) ReadCalibration(file, reading);
   }
-  reading.bundle.calibrations = std::make_shared<Calibrations>(std::move(reading.calibrations));
+  std::sort(reading.calibration_specs.begin(), reading.calibration_specs.end(),
+            [](const auto& a, const auto& b) { return a.id() < b.id(); });
+  reading.bundle.calibrations = std::make_shared<ShippedCalibrations>(
+      std::move(reading.calibration_specs), std::move(reading.calibrations));
   reading.bundle.digest = Sha256Hex(contents);
 }
 

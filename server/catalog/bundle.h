@@ -15,7 +15,7 @@ namespace foretoken::catalog {
 struct Bundle {
   std::vector<HardwareRecord> hardware;
   std::vector<ModelRecord> models;
-  std::shared_ptr<const Calibrations> calibrations = std::make_shared<Calibrations>();
+  std::shared_ptr<const ShippedCalibrations> calibrations = std::make_shared<ShippedCalibrations>();
   std::string digest;  // SHA-256 of the files' contents in order of their names, hex
 };
 

@@ -115,8 +115,10 @@ absl::Status WithBundledEtag(const absl::Status& refusal, const std::string& bun
 
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
   const auto before = HardwareKind::Find(snapshot, spec.id());
-  if (!before.ok() || spec.linear_profiles_size() > 0) return;
-  *spec.mutable_linear_profiles() = (*before)->entry.spec().linear_profiles();
+  if (!before.ok()) return;
+  const v1::HardwareSpec& kept = (*before)->entry.spec();
+  if (spec.linear_profiles_size() == 0) *spec.mutable_linear_profiles() = kept.linear_profiles();
+  if (spec.calibrations_size() == 0) *spec.mutable_calibrations() = kept.calibrations();
 }
 
 Catalog::Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock)
@@ -241,6 +243,11 @@ absl::Status Catalog::Delete(const std::string& id, const WriteOptions& options)
   if (DetailOf(result.status()).reason != Reason::kUnknownId) return result.status();
   const auto record = Kind::Find(*Current(), id);
   if (!record.ok()) return record.status();
+  if ((*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) {  // another process was first
+    Reload().IgnoreError();
+    return Refusal(Reason::kUnknownId, Kind::kIdField,
+                   absl::StrCat("\"", id, "\" is not registered any more: another call has deleted it"));
+  }
   return Refusal(Reason::kBundledEntry, Kind::kIdField,
                  absl::StrCat("\"", id, "\" is bundled: it cannot be deleted, only shadowed by a registered entry"));
 }

@@ -27,8 +27,8 @@ struct WriteOptions {
   bool validate_only = false;
 };
 
-// Copies the linear profiles of the entry that `spec` replaces, unless it lists its own: profiles outlive a change of
-// the figures.
+// Copies the linear profiles and the calibrations of the entry that `spec` replaces, unless it lists its own: they
+// outlive a change of the figures.
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
 
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
@@ -51,7 +51,7 @@ class Catalog {
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
 
-  // Deletes a registered entry. Errors: kUnknownId, kBundledEntry, and those of CatalogStore::Write.
+  // Deletes a registered entry. Errors: kUnknownId, kInvalidField, kBundledEntry, and those of CatalogStore::Write.
   absl::Status DeleteHardware(const std::string& id, const WriteOptions& options);
   absl::Status DeleteModel(const std::string& id, const WriteOptions& options);
 

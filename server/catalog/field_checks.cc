@@ -10,7 +10,7 @@
 namespace foretoken::catalog {
 namespace {
 
-constexpr size_t kMaxIdLength = 128;
+constexpr size_t kQuotedLength = 64;
 
 bool IsIdEdge(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
@@ -19,16 +19,13 @@ bool IsId(std::string_view id) {
   return std::all_of(id.begin(), id.end(), [](char c) { return IsIdEdge(c) || c == '.' || c == '-'; });
 }
 
-// What a caller sent may be megabytes of anything: shows the start of it, printable.
-std::string Quoted(std::string_view text) {
-  const bool whole = text.size() <= kMaxIdLength;
-  const std::string_view shown = text.substr(0, kMaxIdLength);
-  std::string out = "\"";
-  for (const char c : shown) out += absl::ascii_isprint(c) ? c : '?';
-  return out + (whole ? "\"" : "...\"");
-}
-
 }  // namespace
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, kQuotedLength)) out += absl::ascii_isprint(c) ? c : '?';
+  return out + (text.size() <= kQuotedLength ? "\"" : "...\"");
+}
 
 void FieldChecks::Add(std::string_view field, std::string_view fault) {
   std::string description(field);
@@ -55,7 +52,7 @@ void FieldChecks::Id(std::string_view field, std::string_view id) {
   if (id.empty()) {
     Add(field, " is required");
   } else if (!IsId(id)) {
-    Add(field, absl::StrCat(" ", Quoted(id), "; allowed ", kMaxIdLength,
+    Add(field, absl::StrCat(" ", Quoted(id), "; allowed up to ", kMaxIdLength,
                             " lower-case letters, digits, '.' and '-', a letter or digit first and last"));
   }
 }

@@ -22,6 +22,12 @@
 
 namespace foretoken::catalog {
 
+// Longest catalog id, characters.
+inline constexpr size_t kMaxIdLength = 128;
+
+// The start of what a caller sent, printable and in quotes: it may be megabytes of anything.
+std::string Quoted(std::string_view text);
+
 class FieldChecks {
  public:
   // `fault` is what stands after the path: " 0; allowed 1 to 8", " is required".

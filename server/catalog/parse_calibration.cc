@@ -50,7 +50,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   FieldChecks checks;
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
-  if (spec.engine().empty()) checks.Add("engine", " is required");
+  if (spec.engine().empty() && spec.hardware_id().empty()) checks.Add("engine", " is required");
   if (spec.level() != LevelOf(spec)) {
     checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id and engine make it ",
                                      v1::CalibrationLevel_Name(LevelOf(spec))));
@@ -64,6 +64,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .engine = spec.engine(),
                           .continuous = spec.continuous(),
                           .efficiencies = GenericPrior()};
+  if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();
   for (int i = 0; i < spec.parameters_size(); ++i) {
     ReadParameter(checks, absl::StrCat("parameters[", i, "]"), spec.parameters(i), calibration);
   }

@@ -13,6 +13,7 @@ constexpr double kMaxBytes = 1e18;
 constexpr double kMaxWatts = 1e9;
 constexpr double kMaxTokens = 1e15;
 constexpr int kMaxProfiles = 1000;
+constexpr int kMaxCalibrations = 200;
 
 std::optional<FlopsPerSecond> Rate(FieldChecks& checks, std::string_view field, bool present, double value) {
   if (!present) return std::nullopt;
@@ -67,7 +68,7 @@ ProfileKey ParseKey(FieldChecks& checks, const std::string& at, const v1::Linear
 }
 
 LinearProfile ParseProfile(FieldChecks& checks, const std::string& at, const v1::LinearProfile& profile) {
-  LinearProfile out{.key = ParseKey(checks, at, profile)};
+  LinearProfile out{.key = ParseKey(checks, at, profile), .superseded = !profile.superseded_by().empty()};
   out.prefill_tokens_per_second =
       Number(checks, at + "prefill_tokens_per_second", profile.has_prefill_tokens_per_second(),
              profile.prefill_tokens_per_second(), kMaxTokens);
@@ -104,6 +105,34 @@ void ParseProfiles(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& 
     }
     hardware.linear_profiles.push_back(std::move(profile));
   }
+}
+
+// What another version of the core model was fitted with is kept, for its history, and not used.
+void ParseCalibrations(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
+  if (spec.calibrations_size() > kMaxCalibrations) {
+    checks.Add("calibrations", absl::StrCat(" has ", spec.calibrations_size(), "; allowed up to ", kMaxCalibrations));
+    return;
+  }
+  std::vector<Calibration> usable;
+  for (int i = 0; i < spec.calibrations_size(); ++i) {
+    const v1::CalibrationSpec& calibration = spec.calibrations(i);
+    const std::string at = absl::StrCat("calibrations[", i, "]");
+    if (calibration.hardware_id() != spec.id()) {
+      checks.Add(at + ".hardware_id", absl::StrCat(" \"", calibration.hardware_id(), "\"; allowed \"", spec.id(), "\""));
+    }
+    for (int j = 0; j < i; ++j) {
+      const v1::CalibrationSpec& other = spec.calibrations(j);
+      if (other.engine() != calibration.engine() || other.continuous() != calibration.continuous()) continue;
+      checks.Add(at, absl::StrCat(" repeats the engine and batching of calibrations[", j, "]"));
+    }
+    if (calibration.model_version() != kModelVersion) continue;
+    absl::StatusOr<Calibration> parsed = ParseCalibration(calibration);
+    if (parsed.ok()) usable.push_back(*std::move(parsed));
+    for (const FieldViolation& violation : DetailOf(parsed.status()).violations) {
+      checks.Add(absl::StrCat(at, ".", violation.field), violation.description.substr(violation.field.size()));
+    }
+  }
+  if (!usable.empty()) hardware.calibrations = std::make_shared<Calibrations>(std::move(usable));
 }
 
 void ParsePower(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
@@ -154,6 +183,7 @@ absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec) {
   ParseLinks(checks, spec, hardware);
   ParsePower(checks, spec, hardware);
   ParseProfiles(checks, spec, hardware);
+  ParseCalibrations(checks, spec, hardware);
   if (!checks.ok()) return checks.status();
   return hardware;
 }

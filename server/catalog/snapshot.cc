@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checks.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -52,9 +53,18 @@ std::vector<std::string> Closest(std::string_view asked, const std::vector<Recor
   return ids;
 }
 
+// The closest ids are looked for in a time that grows with the length of the one that was asked for.
+template <typename Record, typename IdOf>
 absl::Status Unknown(std::string_view what, std::string_view id, std::string_view field,
-                     const std::vector<std::string>& closest) {
-  std::string message = absl::StrCat("unknown ", std::string(what), " \"", std::string(id), "\"");
+                     const std::vector<Record>& records, const IdOf& id_of) {
+  const std::string name(what);
+  if (id.size() > kMaxIdLength) {
+    return Refusal(
+        Reason::kInvalidField, field,
+        absl::StrCat(name, " id ", Quoted(id), " of ", id.size(), " characters; allowed up to ", kMaxIdLength));
+  }
+  const std::vector<std::string> closest = Closest(id, records, id_of);
+  std::string message = absl::StrCat("unknown ", name, " ", Quoted(id));
   if (!closest.empty()) absl::StrAppend(&message, "; did you mean ", absl::StrJoin(closest, ", "), "?");
   return Refusal(Reason::kUnknownId, field, message);
 }
@@ -65,7 +75,7 @@ std::string ModelId(const ModelRecord& record) { return record.entry.spec().id()
 }  // namespace
 
 Snapshot::Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-                   std::shared_ptr<const Calibrations> calibrations, absl::Time loaded)
+                   std::shared_ptr<const ShippedCalibrations> calibrations, absl::Time loaded)
     : hardware_(std::move(hardware)),
       models_(std::move(models)),
       revision_(std::move(revision)),
@@ -83,13 +93,13 @@ Snapshot::Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord
 absl::StatusOr<const HardwareRecord*> Snapshot::FindHardware(std::string_view id, std::string_view field) const {
   const auto found = hardware_by_id_.find(absl::string_view(id.data(), id.size()));
   if (found != hardware_by_id_.end()) return found->second;
-  return Unknown("hardware", id, field, Closest(id, hardware_, HardwareId));
+  return Unknown("hardware", id, field, hardware_, HardwareId);
 }
 
 absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view id, std::string_view field) const {
   const auto found = models_by_id_.find(absl::string_view(id.data(), id.size()));
   if (found != models_by_id_.end()) return found->second;
-  return Unknown("model", id, field, Closest(id, models_, ModelId));
+  return Unknown("model", id, field, models_, ModelId);
 }
 
 }  // namespace foretoken::catalog

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,20 +32,32 @@ struct ModelRecord {
   Model model;
 };
 
+// The calibrations that ship, in both forms.
+struct ShippedCalibrations {
+  ShippedCalibrations() = default;
+  ShippedCalibrations(std::vector<v1::CalibrationSpec> sorted, std::vector<Calibration> parsed)
+      : specs(std::move(sorted)), parsed(std::move(parsed)) {}
+
+  const std::vector<v1::CalibrationSpec> specs;  // sorted by id
+  const Calibrations parsed;
+};
+
 class Snapshot {
  public:
   Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-           std::shared_ptr<const Calibrations> calibrations, absl::Time loaded);
+           std::shared_ptr<const ShippedCalibrations> calibrations, absl::Time loaded);
   Snapshot(const Snapshot&) = delete;  // the maps point into the vectors
   Snapshot& operator=(const Snapshot&) = delete;
 
   // The entry of this id.
   //
-  // Errors: kUnknownId (NOT_FOUND) about `field`, naming the closest ids.
+  // Errors, about `field`: kUnknownId (NOT_FOUND) naming the closest ids; kInvalidField where it is too long to be one.
   absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
   absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
 
-  const Calibrations& calibrations() const { return *calibrations_; }
+  // Those that ship; registered ones are of their hardware.
+  const Calibrations& calibrations() const { return calibrations_->parsed; }
+  const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
 
   // What was derived from this snapshot's models, hardware and calibrations so far.
   const StepModelCache& step_models() const { return step_models_; }
@@ -64,7 +77,7 @@ class Snapshot {
   absl::flat_hash_map<std::string, const HardwareRecord*> hardware_by_id_;
   absl::flat_hash_map<std::string, const ModelRecord*> models_by_id_;
   v1::CatalogRevision revision_;
-  std::shared_ptr<const Calibrations> calibrations_;
+  std::shared_ptr<const ShippedCalibrations> calibrations_;
   mutable std::atomic<int64_t> loaded_us_;
   StepModelCache step_models_;
 };

@@ -24,6 +24,8 @@ constexpr std::array<RpcName, kNumRpcs> kNames = {{
     {kCatalog, "GetModel", "unary"},
     {kCatalog, "ListHardware", "unary"},
     {kCatalog, "ListModels", "unary"},
+    {kCatalog, "GetCalibration", "unary"},
+    {kCatalog, "ListCalibrations", "unary"},
     {kCatalog, "DeleteHardware", "unary"},
     {kCatalog, "DeleteModel", "unary"},
 }};

@@ -32,10 +32,12 @@ enum class Rpc {
   kGetModel,
   kListHardware,
   kListModels,
+  kGetCalibration,
+  kListCalibrations,
   kDeleteHardware,
   kDeleteModel,
 };
-inline constexpr int kNumRpcs = 12;
+inline constexpr int kNumRpcs = 14;
 
 struct RpcName {
   std::string_view service, method, type;

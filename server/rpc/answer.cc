@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/calibration/calibration.h"
 #include "server/rpc/convert.h"
 
 namespace foretoken::rpc {
@@ -35,8 +36,14 @@ std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
                  .field = ""};
 }
 
-// How long ago the profile that answered was registered; nothing for an inline or a bundled one.
-std::optional<absl::Duration> CalibrationAge(const Scenario& scenario, const Moment& moment) {
+// How long ago what answered was fitted: a calibration tells, a profile is as old as its entry. Nothing for those that
+// ship, and for inline ones.
+std::optional<absl::Duration> CalibrationAge(const Estimate& estimate, const Scenario& scenario, const Moment& moment) {
+  const Calibration* calibration = scenario.calibration;
+  if (calibration != nullptr && calibration->id == estimate.calibration_id) {
+    if (!calibration->fit_time_unix_seconds) return std::nullopt;
+    return std::max(moment.now - absl::FromUnixSeconds(*calibration->fit_time_unix_seconds), absl::ZeroDuration());
+  }
   const auto record = moment.snapshot.FindHardware(scenario.hardware->id, "");
   if (!record.ok() || &(*record)->hardware != scenario.hardware || !(*record)->entry.has_update_time()) {
     return std::nullopt;
@@ -52,7 +59,7 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
                  v1::Estimate& message) {
   WriteEstimate(estimate, message);
   if (!estimate.calibration_id.empty()) {
-    if (const auto age = CalibrationAge(scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
+    if (const auto age = CalibrationAge(estimate, scenario, moment)) SetDuration(*age, *message.mutable_calibration_age());
   }
   if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);

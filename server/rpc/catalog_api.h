@@ -16,9 +16,13 @@ absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapsho
                   v1::ListHardwareResponse& response);
 absl::Status List(const v1::ListModelsRequest& request, const catalog::Snapshot& snapshot,
                   v1::ListModelsResponse& response);
+absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetCalibrationResponse& response);
+absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListCalibrationsResponse& response);
 
 // Writes: they wait for the store. Errors: as CatalogService documents.
-absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog,
+absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog, absl::Time now,
                       v1::RegisterHardwareResponse& response);
 absl::Status Register(const v1::RegisterModelRequest& request, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response);

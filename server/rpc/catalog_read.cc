@@ -48,6 +48,31 @@ absl::Status ListPage(const std::vector<Record>& records, std::string_view colle
   return absl::OkStatus();
 }
 
+struct CalibrationRecord {
+  v1::CalibrationEntry entry;
+};
+
+// Those that ship and those of registered hardware, by id.
+std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot) {
+  std::vector<CalibrationRecord> all;
+  const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) {
+    v1::CalibrationEntry& entry = all.emplace_back().entry;
+    *entry.mutable_spec() = spec;
+    entry.set_origin(origin);
+  };
+  for (const v1::CalibrationSpec& spec : snapshot.calibration_specs()) add(spec, v1::ENTRY_ORIGIN_BUNDLED);
+  for (const catalog::HardwareRecord& hardware : snapshot.hardware()) {
+    for (const v1::CalibrationSpec& spec : hardware.entry.spec().calibrations()) add(spec, hardware.entry.origin());
+  }
+  // A registered one hides a bundled one of its id: it is the one that answers.
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.entry.spec().id(), -a.entry.origin()) < std::pair(b.entry.spec().id(), -b.entry.origin());
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.entry.spec().id() == b.entry.spec().id(); };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  return all;
+}
+
 }  // namespace
 
 absl::Status Get(const v1::GetHardwareRequest& request, const catalog::Snapshot& snapshot,
@@ -68,6 +93,25 @@ absl::Status Get(const v1::GetModelRequest& request, const catalog::Snapshot& sn
   *response.mutable_entry() = (*record)->entry;
   *response.mutable_catalog_revision() = snapshot.revision();
   return absl::OkStatus();
+}
+
+absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
+                 v1::GetCalibrationResponse& response) {
+  if (absl::Status status = RequireId(request.calibration_id(), "calibration_id"); !status.ok()) return status;
+  for (const CalibrationRecord& record : AllCalibrations(snapshot)) {
+    if (record.entry.spec().id() != request.calibration_id()) continue;
+    *response.mutable_entry() = record.entry;
+    *response.mutable_catalog_revision() = snapshot.revision();
+    return absl::OkStatus();
+  }
+  return Refusal(Reason::kUnknownId, "calibration_id",
+                 absl::StrCat("unknown calibration \"", request.calibration_id().substr(0, 64), "\"; ListCalibrations tells all"));
+}
+
+absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,
+                  v1::ListCalibrationsResponse& response) {
+  *response.mutable_catalog_revision() = snapshot.revision();
+  return ListPage(AllCalibrations(snapshot), "calibrations", request, response);
 }
 
 absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapshot& snapshot,

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* CatalogService::RegisterHardware(grpc::CallbackServerC
                                                            const v1::RegisterHardwareRequest* request,
                                                            v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes,
-               [this, request, response](const Call&) { return Register(*request, *deps_.catalog, *response); });
+               [this, request, response](const Call&) { return Register(*request, *deps_.catalog, deps_.clock(), *response); });
 }
 
 grpc::ServerUnaryReactor* CatalogService::RegisterModel(grpc::CallbackServerContext* context,
@@ -46,6 +46,20 @@ grpc::ServerUnaryReactor* CatalogService::ListModels(grpc::CallbackServerContext
   return Serve(context, *deps_.metrics, ops::Rpc::kListModels, nullptr, [this, request, response](const Call&) {
     return List(*request, *deps_.catalog->snapshot(), *response);
   });
+}
+
+grpc::ServerUnaryReactor* CatalogService::GetCalibration(grpc::CallbackServerContext* context,
+                                                         const v1::GetCalibrationRequest* request,
+                                                         v1::GetCalibrationResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kGetCalibration, nullptr,
+               [this, request, response](const Call&) { return Get(*request, *deps_.catalog->snapshot(), *response); });
+}
+
+grpc::ServerUnaryReactor* CatalogService::ListCalibrations(grpc::CallbackServerContext* context,
+                                                           const v1::ListCalibrationsRequest* request,
+                                                           v1::ListCalibrationsResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr,
+               [this, request, response](const Call&) { return List(*request, *deps_.catalog->snapshot(), *response); });
 }
 
 grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerContext* context,

@@ -26,6 +26,12 @@ class CatalogService : public v1::CatalogService::CallbackService {
                                          v1::ListHardwareResponse* response) override;
   grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
                                        v1::ListModelsResponse* response) override;
+  grpc::ServerUnaryReactor* GetCalibration(grpc::CallbackServerContext* context,
+                                           const v1::GetCalibrationRequest* request,
+                                           v1::GetCalibrationResponse* response) override;
+  grpc::ServerUnaryReactor* ListCalibrations(grpc::CallbackServerContext* context,
+                                             const v1::ListCalibrationsRequest* request,
+                                             v1::ListCalibrationsResponse* response) override;
   grpc::ServerUnaryReactor* DeleteHardware(grpc::CallbackServerContext* context,
                                            const v1::DeleteHardwareRequest* request,
                                            v1::DeleteHardwareResponse* response) override;

@@ -1,10 +1,13 @@
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
 #include "server/catalog/digest.h"
 #include "server/rpc/catalog_api.h"
-#include "server/rpc/profile_samples.h"
+#include "server/rpc/field_checker.h"
+#include "server/rpc/learn.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -18,6 +21,21 @@ absl::Status CheckRequestId(const std::string& id) {
   return Refusal(
       Reason::kInvalidField, "request_id",
       absl::StrCat("request_id of ", id.size(), " bytes; allowed up to ", kMaxRequestIdBytes, " printable characters"));
+}
+
+// What the catalog would keep without using it is refused while somebody is there to be told.
+absl::Status CheckCalibrations(const v1::RegisterHardwareRequest& request) {
+  std::vector<FieldViolation> violations;
+  FieldChecker fields("", violations);
+  for (int i = 0; i < request.spec().calibrations_size(); ++i) {
+    const int version = request.spec().calibrations(i).model_version();
+    if (version == kModelVersion) continue;
+    fields.Add(absl::StrCat("spec.calibrations[", i, "].model_version"),
+               absl::StrCat("fitted with version ", version, " of the core model; allowed ", kModelVersion,
+                            ": leave it out and register its samples again"));
+  }
+  if (request.has_max_median_ape()) fields.Positive("max_median_ape", request.max_median_ape());
+  return InvalidFields(violations);
 }
 
 // The whole request is its payload, but for what makes it a repetition.
@@ -42,13 +60,14 @@ absl::Status DeleteEntry(const Request& request, const std::string& id, const ch
 
 }  // namespace
 
-absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog,
+absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog, absl::Time now,
                       v1::RegisterHardwareResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  if (absl::Status status = CheckCalibrations(request); !status.ok()) return status;
   v1::HardwareSpec spec = request.spec();
   if (request.samples_size() > 0) {
-    absl::Status status = AddProfile(request, *catalog.snapshot(), spec, *response.mutable_report());
+    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, spec, response);
     if (!status.ok()) return status;
   }
   catalog::WriteOptions options = OptionsOf(request);

@@ -87,7 +87,6 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
 
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
-  catalog_hardware_id_ = id;
   resolved_ = false;
   machine_changed_ = true;
 }
@@ -95,7 +94,6 @@ void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view pref
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
   ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), Specs().hardware);
   scenario_.hardware = &Specs().hardware;
-  catalog_hardware_id_.clear();
   resolved_ = false;
   machine_changed_ = true;
 }

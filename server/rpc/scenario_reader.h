@@ -128,7 +128,6 @@ class ScenarioReader {
   absl::Time now_;
   std::array<PartState, kNumParts> parts_;
   std::unique_ptr<Inline> inline_;  // null: none so far
-  std::string catalog_hardware_id_;  // empty: the hardware is inline, so no calibration is of it
   Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
   Deployment draft_deployment_;
   std::optional<Deployment> prefill_deployment_;  // absent: deployment_

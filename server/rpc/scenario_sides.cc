@@ -108,7 +108,11 @@ void ScenarioReader::ResolveMachine() {
 void ScenarioReader::Resolve() {
   const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
   if (machine_changed_ || continuous != calibrated_for_load_) {
-    scenario_.calibration = snapshot_.calibrations().Find(catalog_hardware_id_, deployment_.engine, continuous);
+    const Hardware& hardware = *scenario_.hardware;
+    const bool own = inline_ != nullptr && &hardware == &inline_->hardware;
+    const std::string_view catalog_id = own ? std::string_view() : hardware.id;
+    scenario_.calibration =
+        FindCalibration(hardware, catalog_id, snapshot_.calibrations(), deployment_.engine, continuous);
     calibrated_for_load_ = continuous;
   }
   if (machine_changed_) ResolveMachine();

@@ -215,6 +215,18 @@ TEST_F(CatalogTest, LosingARaceForABundledEntryIsAMismatchOfEtags) {
   EXPECT_EQ(DetailOf(lost).current_etag, won);
 }
 
+TEST_F(CatalogTest, LosingARaceToDeleteIsNotAboutTheBundledEntry) {
+  const auto first = Open();
+  ASSERT_TRUE(first->PutHardware(Hardware("chip-a", 2e12), {}).ok());
+  const auto second = Open();  // as another process
+  ASSERT_TRUE(first->DeleteHardware("chip-a", {}).ok());
+  const absl::Status lost = second->DeleteHardware("chip-a", {});
+  EXPECT_EQ(DetailOf(lost).reason, Reason::kUnknownId) << lost;
+  EXPECT_EQ(lost.message(), "\"chip-a\" is not registered any more: another call has deleted it");
+  // It has learned of it: what is left is the bundled one.
+  EXPECT_EQ(DetailOf(second->DeleteHardware("chip-a", {})).reason, Reason::kBundledEntry);
+}
+
 TEST_F(CatalogTest, ADryRunSeesWhatAnotherProcessRegistered) {
   const auto first = Open();
   const auto second = Open();

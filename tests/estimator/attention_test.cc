@@ -40,6 +40,26 @@ TEST(CausalPairsTest, SplitsIntoChunksWithoutLoss) {
   EXPECT_DOUBLE_EQ(pairs, CausalPairs(group, 640, 0));
 }
 
+TEST(VisibleContextTest, ByHand) {
+  struct Case {
+    const char* name;
+    AttentionGroup group;
+    double context, want;
+  };
+  const AttentionGroup sliding{.layers = 1, .window = 8};
+  const AttentionGroup chunked{.layers = 1, .window = 8, .chunked = true};
+  const Case cases[] = {
+      {"all", {.layers = 1}, 100, 100},
+      {"none of none", {.layers = 1}, 0, 0},
+      {"inside the window", sliding, 5, 5},
+      {"the window", sliding, 100, 8},
+      {"a chunk's first token", chunked, 17, 1},
+      {"a chunk's last token", chunked, 16, 8},
+      {"nothing yet", chunked, 0, 0},
+  };
+  for (const Case& c : cases) EXPECT_EQ(VisibleContext(c.group, c.context), c.want) << c.name;
+}
+
 TEST(DistinctExpertsTest, WorkedNumbers) {
   struct Case {
     const char* name;

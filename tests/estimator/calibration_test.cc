@@ -30,10 +30,13 @@ TEST(CalibrationsTest, FindsTheClosest) {
   EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", false)), "h100.vllm@0.12.0");
   EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.12.0", false)), ".vllm@0.12.0");
   EXPECT_EQ(IdOf(calibrations.Find("", "vllm@0.12.0", false)), ".vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.11.2", false)), ".vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.7", false)), ".vllm@0.6.1");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@main", false)), ".vllm");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.7", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@main", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.11.2", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.7", false)), ".vllm@0.6.1");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@main", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", false)), ".vllm");
   EXPECT_EQ(IdOf(calibrations.Find("h100", "sglang@0.5.1.post1", false)), ".sglang");
   EXPECT_EQ(IdOf(calibrations.Find("h100", "vllmx", false)), "");
   EXPECT_EQ(IdOf(calibrations.Find("h100", "", false)), "");

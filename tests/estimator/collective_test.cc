@@ -47,12 +47,24 @@ TEST(FabricTest, TheSpeedOfLightCommunicatesForNothing) {
   EXPECT_EQ(AllReduce(free, Bytes(1e9), 8).value(), 0);
   EXPECT_EQ(AllGather(free, Bytes(1e9), 8).value(), 0);
   EXPECT_EQ(AllToAll(free, Bytes(1e9), 8).value(), 0);
-  EXPECT_EQ(PointToPoint(free, Bytes(1e9), 1).value(), 0);
+  EXPECT_EQ(StageTransfers(free, Bytes(1e9), 1, 4).value(), 0);
 }
 
-TEST(PointToPointTest, LeavesTheNodeWhenTheStageDoes) {
-  EXPECT_NEAR(PointToPoint(kNode, Bytes(1e6), 4).value(), 1e-5 + 1e-6, 1e-15);
-  EXPECT_NEAR(PointToPoint(kNode, Bytes(1e6), 8).value(), 1e-4 + 1e-6, 1e-15);
+// Nodes of 8: with stages of 4 devices the second of three hops leaves a node, with stages of 8 each does; stages of 6
+// start at devices 0, 6, 12, 18, and each pair of them spans two nodes.
+TEST(StageTransfersTest, LeavesTheNodeWhereTwoStagesDo) {
+  struct Case {
+    const char* name;
+    double devices, stages, inside, outside;  // hops
+  };
+  const Case cases[] = {
+      {"one stage", 4, 1, 0, 0},      {"two stages in a node", 4, 2, 1, 0}, {"four stages in two nodes", 4, 4, 2, 1},
+      {"a node a stage", 8, 3, 0, 2}, {"stages across nodes", 6, 4, 0, 3},  {"single devices", 1, 16, 14, 1},
+  };
+  for (const Case& c : cases) {
+    const double want = c.inside * (1e-5 + 1e-6) + c.outside * (1e-4 + 1e-6);
+    EXPECT_NEAR(StageTransfers(kNode, Bytes(1e6), c.devices, c.stages).value(), want, 1e-15) << c.name;
+  }
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(DynamicBatchTest, AgreesWithAnEngineBatchByBatch) {
   for (const double rate : {0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0}) {
     Scenario scenario = Dynamic(model, hardware, rate, 16);
     scenario.workload.batching_window = Seconds(0.2);
-    EXPECT_NEAR(Ask(scenario)->ttft.time.value() / SimulatedTtft(scenario, 20000), 1, 0.15) << rate;
+    EXPECT_NEAR(Ask(scenario)->ttft.time.value() / SimulatedTtft(scenario, 20000), 1, 0.08) << rate;
   }
 }
 

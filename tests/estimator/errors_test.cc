@@ -42,6 +42,19 @@ TEST(ErrorsTest, InvalidFieldsListsAll) {
   EXPECT_EQ(DetailOf(status).violations.size(), 2u);
 }
 
+TEST(ErrorsTest, TheMessageTellsTheFirstFive) {
+  struct Case {
+    size_t violations;
+    const char* message;
+  };
+  const Case cases[] = {{5, "x. x. x. x. x"}, {6, "x. x. x. x. x. And 1 more"}, {900, "x. x. x. x. x. And 895 more"}};
+  for (const auto& [count, message] : cases) {
+    const absl::Status status = InvalidFields(std::vector<FieldViolation>(count, {"a", "x"}));
+    EXPECT_EQ(status.message(), message);
+    EXPECT_EQ(DetailOf(status).violations.size(), count);
+  }
+}
+
 TEST(ErrorsTest, PrefixGoesBeforeEveryField) {
   const absl::Status status = WithFieldPrefix(InvalidFields({{"a", "x"}, {"b", "y"}}), "scenario.");
   EXPECT_EQ(DetailOf(status).violations[0].field, "scenario.a");

@@ -147,6 +147,22 @@ class EveryRpc(unittest.TestCase):
             self.call(service + f"Get{kind}", **{id_field: spec["id"]})
         self.assertEqual(gone.exception.reason, "UNKNOWN_ID")
 
+    def test_calibrations(self):
+        """Those that ship, and those registered with their hardware: all listed, each readable, each with its use."""
+        samples = [{"model_id": "llama-3.1-8b", "batch_size": batch, "prompt_tokens": 512, "output_tokens": 64,
+                    "ttft_seconds": 0.05 * batch, "tpot_seconds": 0.02, "deployment": {"engine": "lab@2"}}
+                   for batch in (1, 4, 8)]
+        self.call("CatalogService/RegisterHardware", spec=hardware("test-fitted"), samples=samples)
+        self.check_pages("CatalogService/ListCalibrations", "test-fitted.lab-2")
+        got = self.call("CatalogService/GetCalibration", calibration_id="test-fitted.lab-2").entry
+        self.assertEqual((got.spec.hardware_id, got.spec.engine, got.spec.samples_used), ("test-fitted", "lab@2", 3))
+        shipped = self.call("CatalogService/GetCalibration", calibration_id="vllm").entry
+        self.assertFalse(shipped.spec.hardware_id)
+        self.assertTrue(shipped.spec.parameters)
+        with self.assertRaises(Refused) as unknown:
+            self.call("CatalogService/GetCalibration", calibration_id="none")
+        self.assertEqual(unknown.exception.reason, "UNKNOWN_ID")
+
     def check_pages(self, list_rpc, registered):
         """Pages of 50 give every entry once, by id, ours among them."""
         ids, token = [], ""

@@ -1,0 +1,62 @@
+#include "server/rpc/learn.h"
+
+#include <optional>
+#include <vector>
+
+#include "estimator/calibration/hardware_fit.h"
+#include "estimator/errors.h"
+#include "server/catalog/catalog.h"
+#include "server/catalog/parse.h"
+#include "server/rpc/learn_calibrations.h"
+#include "server/rpc/learn_profile.h"
+#include "server/rpc/probes.h"
+#include "server/rpc/read_samples.h"
+
+namespace foretoken::rpc {
+namespace {
+
+// A profile, where the samples allow one; too few of them for it is no fault if a calibration comes of them.
+absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwareRequest& request,
+                                                        const std::vector<Sample>& samples, v1::HardwareSpec& spec,
+                                                        v1::ProfileReport& report, absl::Status& too_few) {
+  if (!ShareOneProfile(request)) return std::nullopt;
+  absl::StatusOr<LinearProfile> profile = LearnProfile(samples, spec, report);
+  if (profile.ok()) return *std::move(profile);
+  if (DetailOf(profile.status()).reason != Reason::kInsufficientSamples) return profile.status();
+  too_few = profile.status();
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
+                              absl::Time now, v1::HardwareSpec& spec, v1::RegisterHardwareResponse& response) {
+  const absl::StatusOr<Hardware> figures = catalog::ParseHardware(spec);
+  if (!figures.ok()) return WithFieldPrefix(figures.status(), "spec.");
+  const absl::StatusOr<std::vector<Sample>> samples = ReadSamples(request, snapshot, *figures);
+  if (!samples.ok()) return samples.status();
+  catalog::KeepProfiles(snapshot, spec);
+
+  absl::Status too_few;
+  v1::ProfileReport report;
+  const auto profile = TryProfile(request, *samples, spec, report, too_few);
+  if (!profile.ok()) return profile.status();
+  v1::CalibrationReport& calibrations = *response.mutable_calibration_report();
+  const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, spec, calibrations);
+  if (profile->has_value()) {
+    *response.mutable_report() = std::move(report);
+    if (DetailOf(fitted).reason == Reason::kInsufficientSamples) return absl::OkStatus();
+  }
+  if (!fitted.ok()) return too_few.ok() ? fitted : too_few;
+  const Calibration learned = *catalog::ParseCalibration(calibrations.calibrations(0));
+  if (profile->has_value() && ComesCloser(learned.efficiencies, **profile, *samples)) {
+    Supersede(**profile, learned.id, spec);
+  }
+  const absl::StatusOr<Hardware> after = catalog::ParseHardware(spec);
+  if (!after.ok()) return WithFieldPrefix(after.status(), "spec.");
+  const auto before = snapshot.FindHardware(spec.id(), "spec.id");
+  CompareProbes(snapshot, before.ok() ? &(*before)->hardware : nullptr, *after, calibrations);
+  return absl::OkStatus();
+}
+
+}  // namespace foretoken::rpc

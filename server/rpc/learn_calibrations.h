@@ -1,0 +1,27 @@
+// The core model's parameters out of a registration's samples: fitted per engine and way of batching, reported on, and
+// put into the entry.
+#ifndef FORETOKEN_SERVER_RPC_LEARN_CALIBRATIONS_H_
+#define FORETOKEN_SERVER_RPC_LEARN_CALIBRATIONS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "estimator/calibration/fit.h"
+#include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/snapshot.h"
+
+namespace foretoken::rpc {
+
+// Fits the request's samples, which `samples` are, each group drawn to the narrowest calibration that ships for its
+// engine; puts the calibrations into `spec` in place of those of the same engine, and fills `report` but for what
+// moved.
+//
+// Errors: kInsufficientSamples, naming the engine; kPoorFit: an error is above the request's max_median_ape.
+absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
+                               const catalog::Snapshot& snapshot, absl::Time now, v1::HardwareSpec& spec,
+                               v1::CalibrationReport& report);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_LEARN_CALIBRATIONS_H_

@@ -1,0 +1,41 @@
+#include "server/catalog/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/errors.h"
+#include "server/catalog/bundle.h"
+
+namespace foretoken::catalog {
+namespace {
+
+TEST(SnapshotTest, AnIdTooLongToBeOneIsRefusedWithoutALookAtTheOthers) {
+  const Bundle bundle =
+      *ParseBundle({{"hardware/chip-a.textproto",
+                     "id: \"chip-a\" memory_bandwidth_bytes_per_second: 1e12 sources { citation: \"x\" }"}});
+  const Snapshot snapshot(bundle.hardware, {}, {}, bundle.calibrations, absl::UnixEpoch());
+  struct Case {
+    const char* name;
+    std::string id;
+    Reason reason;
+    std::string message;
+  };
+  const std::string shown(64, 'x');
+  const Case cases[] = {
+      {"short", "chip-b", Reason::kUnknownId, "unknown hardware \"chip-b\"; did you mean chip-a?"},
+      {"longest", std::string(128, 'x'), Reason::kUnknownId, "unknown hardware \"" + shown + "...\""},
+      {"too long", std::string(129, 'x'), Reason::kInvalidField,
+       "hardware id \"" + shown + "...\" of 129 characters; allowed up to 128"},
+      {"megabytes", std::string(3'000'000, 'x'), Reason::kInvalidField,
+       "hardware id \"" + shown + "...\" of 3000000 characters; allowed up to 128"},
+      {"not printable", "\n\x01", Reason::kUnknownId, "unknown hardware \"??\""},
+  };
+  for (const Case& c : cases) {
+    const absl::Status status = snapshot.FindHardware(c.id, "hardware_id").status();
+    EXPECT_EQ(DetailOf(status).reason, c.reason) << c.name;
+    EXPECT_EQ(status.message(), c.message) << c.name;
+    EXPECT_EQ(DetailOf(snapshot.FindModel(c.id, "model_id").status()).reason, c.reason) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::catalog

@@ -1,0 +1,174 @@
+#include "tests/estimator/slow_oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace foretoken {
+namespace {
+
+double Up(double amount, double parts) { return std::ceil(amount / parts); }
+
+double Bytes8(Dtype dtype) { return BytesPerElement(dtype).value(); }
+
+// The dense peak of the wider of two formats; what a device does not state is computed in the next wider format.
+double Peak(const Hardware& hardware, Dtype weight, Dtype activation) {
+  const Dtype dtype = Bytes8(weight) > Bytes8(activation) ? weight : activation;
+  const PeakCompute& p = hardware.peak;
+  using Figure = std::optional<FlopsPerSecond>;
+  const Figure half = dtype == Dtype::kFp16 && p.fp16 ? p.fp16 : p.bf16;
+  const bool eight = dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block;
+  if (dtype == Dtype::kFp32) return p.fp32->value();
+  if (eight && p.fp8) return p.fp8->value();
+  if ((dtype == Dtype::kInt8 || dtype == Dtype::kInt4) && p.int8) return p.int8->value();
+  return half->value();
+}
+
+}  // namespace
+
+SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencies)
+    : scenario_(scenario),
+      model_(*scenario.model),
+      d_(scenario.deployment),
+      w_(scenario.workload),
+      e_(efficiencies),
+      s_(d_.roofline_exponent),
+      tp_(d_.tensor_parallel),
+      pp_(d_.pipeline_parallel),
+      batch_(Up(w_.batch_size, d_.data_parallel)),
+      weight_(Bytes8(d_.weight_dtype)),
+      activation_(Bytes8(d_.activation_dtype)),
+      kv_(Bytes8(d_.kv_cache_dtype)),
+      heads_(Up(model_.num_attention_heads, tp_)),
+      kv_heads_(Up(model_.num_key_value_heads, tp_)) {
+  const Hardware& h = *scenario.hardware;
+  const bool llama_cpp = d_.weight_dtype == Dtype::kQ4_0 || d_.weight_dtype == Dtype::kQ4_K_M;
+  head_ = llama_cpp ? weight_ : std::max(2.0, weight_);
+  const double head_peak = Peak(h, Dtype::kBf16, d_.activation_dtype);
+  gemm_ = Peak(h, d_.weight_dtype, d_.activation_dtype) * e_.gemm;
+  head_gemm_ = head_peak * e_.gemm;
+  attention_ = head_peak * e_.prefill_attention;
+  vector_ = h.peak.fp32->value() * e_.decode_attention;
+  bandwidth_ = h.memory_bandwidth->value();
+  link_ = h.interconnect->value() * e_.link;
+  scale_out_ = h.scale_out->value() * e_.link;
+  node_ = *h.devices_per_node;
+}
+
+double SlowOracle::AllReduce(double bytes) const {
+  const double alpha = e_.link_latency.value();
+  const auto one_tier = [alpha](double message, double rate, double q) {
+    const double t = message / rate;
+    return std::min({2 * (q - 1) / q * t + 2 * (q - 1) * alpha, 2 * std::log2(q) * (alpha + t), (q - 1) * t + alpha});
+  };
+  if (tp_ <= node_) return one_tier(bytes, link_, tp_);
+  const double inside = (node_ - 1) / node_ * bytes / link_ + std::min(node_ - 1, std::log2(node_)) * alpha;
+  return 2 * inside + one_tier(bytes / node_, scale_out_, Up(tp_, node_));
+}
+
+double SlowOracle::Communication(double tokens) const {
+  const double message = tokens * model_.hidden_size * activation_;
+  double time = 0;
+  if (tp_ > 1) time += model_.num_hidden_layers * (model_.parallel_block ? 1 : 2) * AllReduce(message);
+  for (double stage = 1; stage < pp_; ++stage) {  // each device sends to the one of its rank in the next stage
+    bool crosses = false;
+    for (double device = stage * tp_; device < (stage + 1) * tp_; ++device) {
+      crosses = crosses || std::floor(device / node_) != std::floor((device - tp_) / node_);
+    }
+    time += message / tp_ / (crosses ? scale_out_ : link_) + e_.link_latency.value();
+  }
+  return time;
+}
+
+double SlowOracle::Head(double rows) const {
+  if (rows <= 0) return 0;
+  const double vocab = Up(model_.vocab_size, tp_);
+  const double alpha = e_.link_latency.value();
+  double time = Gemm(rows, vocab, model_.hidden_size, head_, head_gemm_);
+  if (tp_ <= 1) return time;
+  const double inside = std::min(tp_, node_);
+  const double logits = rows * vocab * tp_ * activation_;
+  time += (inside - 1) / inside * logits / link_ + std::min(inside - 1, std::log2(inside)) * alpha;
+  if (tp_ <= node_) return time;
+  const double nodes = Up(tp_, node_);
+  return time + (nodes - 1) / nodes * logits / node_ / scale_out_ + std::min(nodes - 1, std::log2(nodes)) * alpha;
+}
+
+double SlowOracle::Step(const Shape& x) const {
+  const double tokens = x.decoding + x.prefilling * x.n;
+  double device = tokens * model_.hidden_size * (head_ + activation_) / (bandwidth_ * e_.elementwise);  // embedding
+  double layer_of_kind[2][2] = {{-1, -1}, {-1, -1}};  // layers of a kind take the same time
+  for (int layer = 0; layer < model_.num_hidden_layers; ++layer) {
+    double& time = layer_of_kind[IsMoe(layer)][IsWindowed(layer)];
+    if (time < 0) time = Layer(layer, x);
+    device += time;
+  }
+  device += Communication(tokens) + Head(x.logits);
+  const double host = e_.host_step.value() + model_.num_hidden_layers * e_.host_layer.value();
+  return Smax(device, host) + tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+}
+
+SlowOracle::Chunks SlowOracle::ChunkedPrefill(double sequences) const {
+  const double all = w_.prompt_tokens - w_.cached_prefix_tokens;
+  const double size = std::min<double>(all, d_.prefill_chunk_tokens.value_or(w_.prompt_tokens));
+  Chunks chunks;
+  for (double done = 0; done < all; done += size) {
+    const double n = std::min(size, all - done);
+    const double logits = done + n >= all ? sequences : 0;
+    const double step = Step({.prefilling = sequences, .n = n, .p = w_.cached_prefix_tokens + done, .logits = logits});
+    chunks.time += step;
+    chunks.longest = std::max(chunks.longest, step);
+  }
+  return chunks;
+}
+
+double SlowOracle::Prefill() const {
+  double best = ChunkedPrefill(batch_).time;
+  for (double size = batch_, next = 1; pp_ > 1; size = next, next *= 2) {  // the batch whole, then 1, 2, 4, ...
+    const Chunks part = ChunkedPrefill(size);
+    best = std::min(best, Up(batch_, size) * part.time / pp_ + part.longest * (pp_ - 1) / pp_);
+    if (next >= batch_) break;
+  }
+  return best + e_.admission.value() + batch_ * e_.admission_per_request.value() + Around();
+}
+
+double SlowOracle::Around() const {
+  double time = 0;
+  if (w_.tokenizer_tokens_per_second) time += w_.prompt_tokens / *w_.tokenizer_tokens_per_second;
+  if (w_.prefix_load) {
+    const auto& mla = model_.latent_attention;
+    const double elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
+    time +=
+        batch_ * w_.cached_prefix_tokens * model_.num_hidden_layers / pp_ * elements * kv_ / w_.prefix_load->value();
+  }
+  return time;
+}
+
+double SlowOracle::ExposedPrefill() const {
+  const double all = w_.prompt_tokens - w_.cached_prefix_tokens;
+  const double size = std::min<double>(all, d_.prefill_chunk_tokens.value_or(w_.prompt_tokens));
+  double now = 0;
+  for (double done = 0; done < all; done += size) {
+    const double n = std::min(size, all - done);
+    now = std::max(now, (done + n) / *w_.prompt_arrival_tokens_per_second);  // when its last token is there
+    now += Step(
+        {.prefilling = batch_, .n = n, .p = w_.cached_prefix_tokens + done, .logits = done + n >= all ? batch_ : 0});
+  }
+  return now - all / *w_.prompt_arrival_tokens_per_second + Around();
+}
+
+double SlowOracle::DecodeStep(double j) const {
+  const double running = Up(batch_, pp_);
+  if (w_.kv_cache_mode == KvCacheMode::kNone) {
+    return Step({.prefilling = running, .n = w_.prompt_tokens + j, .logits = running});
+  }
+  return Step({.decoding = running, .context = w_.prompt_tokens + j, .logits = running});
+}
+
+double SlowOracle::Decode() const {
+  double time = 0;
+  for (double j = 1; j < w_.output_tokens; ++j) time += DecodeStep(j);
+  return time;
+}
+
+}  // namespace foretoken

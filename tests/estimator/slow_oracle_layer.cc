@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tests/estimator/slow_oracle.h"
+
+namespace foretoken {
+namespace {
+
+double Up(double amount, double parts) { return std::ceil(amount / parts); }
+
+double Bytes8(Dtype dtype) { return BytesPerElement(dtype).value(); }
+
+}  // namespace
+
+double CountPairs(double n, double p, double window, bool chunked) {
+  double pairs = 0;
+  for (double position = p; position < p + n; ++position) {
+    const double before = chunked ? std::fmod(position, window) : position;
+    pairs += chunked ? before + 1 : std::min(before + 1, window);
+  }
+  return pairs;
+}
+
+double SlowOracle::Smax(double a, double b) const {
+  if (std::isinf(s_)) return std::max(a, b);
+  return std::pow(std::pow(a, s_) + std::pow(b, s_), 1 / s_);
+}
+
+double SlowOracle::Gemm(double rows, double n, double k, double bytes, double rate) const {
+  const double compute = 2 * n * k * (rows + e_.gemm_half_rows) / rate;
+  const double memory = (n * k * bytes + rows * (n + k) * activation_) / (bandwidth_ * e_.weight_read);
+  return Smax(compute, memory);
+}
+
+bool SlowOracle::IsMoe(int layer) const {
+  const auto& moe = model_.mixture_of_experts;
+  return moe && layer >= moe->first_k_dense_replace &&
+         (layer - moe->first_k_dense_replace + 1) % moe->moe_layer_freq == 0;
+}
+
+bool SlowOracle::IsWindowed(int layer) const {
+  return model_.sliding_window && layer >= model_.sliding_window->num_full_attention_layers;
+}
+
+double SlowOracle::Seen(double context, bool windowed) const {
+  if (!windowed) return context;
+  const double window = model_.sliding_window->window_tokens;
+  return model_.sliding_window->chunked ? std::fmod(context - 1, window) + 1 : std::min(context, window);
+}
+
+double SlowOracle::Attention(const Shape& x, bool windowed) const {
+  double time = 0;
+  const auto& mla = model_.latent_attention;
+  const double kv_elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
+  if (x.prefilling > 0) {
+    const double dims = mla ? mla->qk_nope_head_dim + mla->qk_rope_head_dim + mla->v_head_dim : 2.0 * model_.head_dim;
+    const double window = windowed ? model_.sliding_window->window_tokens : 1e18;
+    const bool chunked = windowed && model_.sliding_window->chunked;
+    const double prior = chunked ? std::fmod(x.p, window) : std::min(x.p, window);
+    double bytes = (prior + x.n) * kv_elements * kv_ + x.n * heads_ * dims * activation_;
+    if (d_.attention_kernel == AttentionKernel::kNaive) bytes += 4 * x.n * (x.p + x.n) * heads_ * activation_;
+    const double flops = 2 * CountPairs(x.n, x.p, window, chunked) * heads_ * dims;
+    time += x.prefilling * Smax(flops / attention_, bytes / (bandwidth_ * e_.kv_read));
+    if (mla && x.p > 0) {  // cached latents are expanded again
+      const double expanded = heads_ * (mla->qk_nope_head_dim + mla->v_head_dim);
+      const double move = x.p * (mla->kv_lora_rank + expanded) * activation_;
+      time += x.prefilling * Smax(2 * x.p * mla->kv_lora_rank * expanded / gemm_, move / (bandwidth_ * e_.elementwise));
+    }
+  }
+  if (x.decoding > 0) {
+    const double dims = mla ? 2 * mla->kv_lora_rank + mla->qk_rope_head_dim : 2.0 * model_.head_dim;
+    const double seen = x.decoding * Seen(x.context, windowed);
+    const double compute = 2 * seen * heads_ * dims / (mla ? attention_ : vector_);
+    time += Smax(compute, seen * kv_elements * kv_ / (bandwidth_ * e_.kv_read));
+  }
+  return time;
+}
+
+double SlowOracle::Experts(double tokens, const Shape& x) const {
+  const MixtureOfExperts& moe = *model_.mixture_of_experts;
+  const double ep = d_.expert_parallel;
+  const double replicas = ep > 1 ? d_.data_parallel : 1;  // those whose tokens meet
+  const double all = tokens * replicas;
+  const bool identical = w_.expert_routing == ExpertRouting::kIdenticalPrompts;
+  const double independent = identical ? (x.prefilling > 0 ? x.n : 0) + (x.decoding > 0 ? 1 : 0) : all;
+  const double chosen = moe.num_experts_per_tok;
+  const double distinct = moe.num_experts * (1 - std::pow(1 - chosen / moe.num_experts, independent));
+  const double on_rank = std::min(moe.num_experts / ep, distinct / ep * (1 + e_.expert_skew));
+  const double rows = all * chosen / distinct;
+  const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
+  const bool native = d_.weight_dtype == model_.native_dtype;
+  const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
+  const double up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, gemm_);
+  const double down = Gemm(rows, model_.hidden_size, width, bytes, gemm_);
+  double time = on_rank * (up + down);
+  if (replicas > 1) {  // dispatch and combine
+    const double sent = tokens * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
+    const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
+    time += 2 * (std::max(sent * (1 - outside) / link_, sent * outside / scale_out_) + e_.link_latency.value());
+  }
+  return time;
+}
+
+double SlowOracle::Mlp(int layer, double tokens, const Shape& x) const {
+  const double d = model_.hidden_size;
+  const auto dense = [&](double width) {
+    if (width <= 0) return 0.0;
+    return Gemm(tokens, (model_.mlp_matrices - 1) * width, d, weight_, gemm_) + Gemm(tokens, d, width, weight_, gemm_);
+  };
+  const auto& moe = model_.mixture_of_experts;
+  if (!IsMoe(layer)) return dense(Up(moe ? moe->dense_intermediate_size : model_.intermediate_size, tp_));
+  return Gemm(tokens, moe->num_experts, d, weight_, gemm_) + dense(Up(moe->shared_expert_intermediate_size, tp_)) +
+         Experts(tokens, x);
+}
+
+double SlowOracle::Elementwise(int layer, double tokens) const {
+  const auto& moe = model_.mixture_of_experts;
+  double width = Up(moe ? moe->dense_intermediate_size : model_.intermediate_size, tp_);
+  if (IsMoe(layer)) {
+    width = moe->num_experts_per_tok * moe->moe_intermediate_size / tp_ + Up(moe->shared_expert_intermediate_size, tp_);
+  }
+  const auto& mla = model_.latent_attention;
+  const double kv_elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
+  const double elements = 2.0 * model_.norms_per_layer * model_.hidden_size + model_.mlp_matrices * width;
+  const double passes = d_.unfused_elementwise ? 2 : 1;
+  return tokens * (passes * elements * activation_ + kv_elements * kv_) / (bandwidth_ * e_.elementwise);
+}
+
+double SlowOracle::Layer(int layer, const Shape& x) const {
+  const double tokens = x.decoding + x.prefilling * x.n;
+  const double d = model_.hidden_size;
+  double time = 0;
+  if (model_.latent_attention) {
+    const LatentAttention& mla = *model_.latent_attention;
+    const double q = mla.q_lora_rank.value_or(0);
+    const double r = mla.kv_lora_rank;
+    const double query = heads_ * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
+    time += Gemm(tokens, r + mla.qk_rope_head_dim + q, d, weight_, gemm_) +
+            Gemm(tokens, query, q > 0 ? q : d, weight_, gemm_) +
+            Gemm(tokens, heads_ * (mla.qk_nope_head_dim + mla.v_head_dim), r, weight_, gemm_) +
+            Gemm(tokens, d, heads_ * mla.v_head_dim, weight_, gemm_);
+  } else {
+    time += Gemm(tokens, (heads_ + 2 * kv_heads_) * model_.head_dim, d, weight_, gemm_) +
+            Gemm(tokens, d, heads_ * model_.head_dim, weight_, gemm_);
+  }
+  return time + Attention(x, IsWindowed(layer)) + Mlp(layer, tokens, x) + Elementwise(layer, tokens) +
+         e_.layer_gap.value();
+}
+
+}  // namespace foretoken

@@ -1,0 +1,177 @@
+// Registrations with samples: what is learned, what is refused, what changes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/rpc/service_fixture.h"
+
+namespace foretoken::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+class LearnTest : public ServiceTest {
+ protected:
+  // A device like an A100 whose engine, "acme@1", is 1.4 times slower than what ships for "vllm" says.
+  v1::RegisterHardwareRequest Request() {
+    v1::RegisterHardwareRequest request;
+    v1::GetHardwareRequest get;
+    get.set_hardware_id("nvidia-a100-sxm-80gb");
+    v1::GetHardwareResponse got;
+    EXPECT_TRUE(catalog_stub_->GetHardware(std::make_unique<grpc::ClientContext>().get(), get, &got).ok());
+    *request.mutable_spec() = got.entry().spec();
+    request.mutable_spec()->set_id("acme-one");
+    for (const char* model : {"llama-3.1-8b", "llama-2-7b"}) {
+      for (const int batch : {1, 8, 32}) {
+        for (const int prompt : {256, 1024}) *request.add_samples() = Measure(model, batch, prompt);
+      }
+    }
+    return request;
+  }
+
+  v1::ProfileSample Measure(const std::string& model, int batch, int prompt) {
+    const v1::Estimate estimate = Ask("nvidia-a100-sxm-80gb", "vllm", model, batch, prompt);
+    v1::ProfileSample sample;
+    sample.set_model_id(model);
+    sample.mutable_deployment()->set_engine("acme@1");
+    sample.set_batch_size(batch);
+    sample.set_prompt_tokens(prompt);
+    sample.set_output_tokens(128);
+    sample.set_ttft_seconds(1.4 * estimate.ttft().seconds());
+    sample.set_tpot_seconds(1.4 * estimate.tpot().seconds());
+    return sample;
+  }
+
+  v1::Estimate Ask(const std::string& hardware, const std::string& engine, const std::string& model, int batch,
+                   int prompt) {
+    v1::Scenario scenario = Scenario(batch, prompt, 128);
+    scenario.set_model_id(model);
+    scenario.set_hardware_id(hardware);
+    scenario.mutable_deployment()->set_engine(engine);
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.estimate();
+  }
+
+  grpc::Status Send(const v1::RegisterHardwareRequest& request) {
+    grpc::ClientContext context;
+    return catalog_stub_->RegisterHardware(&context, request, &response_);
+  }
+
+  v1::RegisterHardwareResponse response_;
+};
+
+TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
+  v1::RegisterHardwareRequest specs = Request();
+  specs.clear_samples();
+  ASSERT_TRUE(Send(specs).ok());
+  EXPECT_FALSE(response_.has_calibration_report());
+  const double measured = 1.4 * Ask("nvidia-a100-sxm-80gb", "vllm", "mistral-7b-v0.1", 4, 512).tpot().seconds();
+  const v1::Estimate before = Ask("acme-one", "acme@1", "mistral-7b-v0.1", 4, 512);
+  EXPECT_EQ(before.decode().provenance(), v1::PROVENANCE_DATASHEET);
+
+  v1::RegisterHardwareRequest samples = Request();
+  samples.set_etag("*");
+  ASSERT_TRUE(Send(samples).ok());
+  const v1::CalibrationReport& report = response_.calibration_report();
+  ASSERT_EQ(report.calibrations_size(), 1);
+  EXPECT_EQ(report.calibrations(0).id(), "acme-one.acme-1");
+  EXPECT_EQ(report.calibrations(0).samples_used(), 12);
+  EXPECT_EQ(report.calibrations(0).sample_digest().size(), 64u);
+  EXPECT_EQ(report.calibrations(0).errors_size(), 2);
+  EXPECT_GT(report.num_probes(), 0);
+  EXPECT_GT(report.moved_size(), 0);
+  EXPECT_FALSE(response_.has_report()) << "two models make no linear profile";
+
+  now_ += absl::Seconds(30);
+  const v1::Estimate after = Ask("acme-one", "acme@1", "mistral-7b-v0.1", 4, 512);
+  EXPECT_EQ(after.decode().provenance(), v1::PROVENANCE_CALIBRATED);
+  EXPECT_EQ(after.calibration_id(), "acme-one.acme-1");
+  EXPECT_EQ(after.calibration_age().seconds(), 30);
+  EXPECT_GT(std::abs(before.tpot().seconds() / measured - 1), 0.1);
+  EXPECT_NEAR(after.tpot().seconds() / measured, 1, 0.05);
+  EXPECT_TRUE(after.tpot().has_band());
+
+  specs.set_etag("*");  // the figures alone again: the calibration stays
+  ASSERT_TRUE(Send(specs).ok());
+  EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
+}
+
+TEST_F(LearnTest, TheSameSamplesGiveTheSameDigest) {
+  v1::RegisterHardwareRequest request = Request();
+  request.set_validate_only(true);
+  ASSERT_TRUE(Send(request).ok());
+  const std::string first = response_.calibration_report().calibrations(0).sample_digest();
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_EQ(response_.calibration_report().calibrations(0).sample_digest(), first);
+  request.mutable_samples(0)->set_ttft_seconds(0.5);
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_NE(response_.calibration_report().calibrations(0).sample_digest(), first);
+}
+
+TEST_F(LearnTest, EachEngineHasItsOwn) {
+  v1::RegisterHardwareRequest request = Request();
+  for (int i = 0; i < 12; i += 2) request.mutable_samples(i)->mutable_deployment()->set_engine("other");
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_EQ(response_.entry().spec().calibrations_size(), 2);
+  EXPECT_EQ(Ask("acme-one", "other", "llama-2-7b", 1, 128).calibration_id(), "acme-one.other");
+}
+
+TEST_F(LearnTest, TheGateKeepsNonsenseOut) {
+  v1::RegisterHardwareRequest request = Request();
+  for (int i = 0; i < 12; ++i) {
+    v1::ProfileSample& sample = *request.mutable_samples(i);
+    sample.set_tpot_seconds(sample.tpot_seconds() * (i % 2 == 0 ? 1 : 1.5));
+  }
+  request.set_max_median_ape(0.05);
+  const grpc::Status status = Send(request);
+  EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(PartsOf(status).reason, "POOR_FIT");
+  EXPECT_THAT(status.error_message(), HasSubstr("allowed at most 5.0%"));
+  request.set_max_median_ape(0.9);
+  EXPECT_TRUE(Send(request).ok());
+  request.set_max_median_ape(-1);
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("max_median_ape"));
+}
+
+TEST_F(LearnTest, RefusesByReason) {
+  v1::RegisterHardwareRequest request = Request();
+  request.mutable_samples(3)->set_model_id("llama-2-7x");
+  grpc::Status status = Send(request);
+  EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
+  EXPECT_THAT(PartsOf(status).fields, testing::ElementsAre("samples[3].model_id"));
+
+  request = Request();
+  request.mutable_samples()->DeleteSubrange(2, 10);
+  request.mutable_samples(1)->set_model_id("llama-2-7b");
+  status = Send(request);
+  EXPECT_EQ(PartsOf(status).reason, "INSUFFICIENT_SAMPLES");
+  EXPECT_THAT(status.error_message(), HasSubstr("engine \"acme@1\": 2 usable samples of 2; at least 3"));
+
+  request = Request();
+  request.mutable_samples(5)->clear_ttft_seconds();
+  request.mutable_samples(5)->clear_tpot_seconds();
+  request.mutable_samples(6)->mutable_deployment()->set_tensor_parallel(0);
+  EXPECT_THAT(PartsOf(Send(request)).fields,
+              testing::ElementsAre("samples[5].ttft_seconds", "samples[6].deployment.tensor_parallel"));
+}
+
+TEST_F(LearnTest, ACalibrationOfAnotherModelVersionIsRefused) {
+  v1::RegisterHardwareRequest request = Request();
+  request.set_validate_only(true);
+  ASSERT_TRUE(Send(request).ok());
+  request.clear_samples();
+  *request.mutable_spec() = response_.entry().spec();
+  EXPECT_TRUE(Send(request).ok());
+  request.mutable_spec()->mutable_calibrations(0)->set_model_version(99);
+  const grpc::Status status = Send(request);
+  EXPECT_THAT(PartsOf(status).fields, testing::ElementsAre("spec.calibrations[0].model_version"));
+  request = Request();
+  request.clear_samples();
+  *request.mutable_spec() = response_.entry().spec();
+  request.mutable_spec()->mutable_calibrations(0)->mutable_parameters(0)->set_value(1e9);
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.calibrations[0].parameters[0].value"));
+}
+
+}  // namespace
+}  // namespace foretoken::rpc
