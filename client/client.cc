@@ -25,11 +25,12 @@ constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: a client with littl
 // One call: blocks, retries, translates the status.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
-                              const Request& request, const RetryLoop& retry) {
+                              const Request& request, const RetryLoop& retry, const std::string& author = "") {
   Response response;
   const absl::Status status = CallWithRetry(retry, [&] {
     grpc::ClientContext context;
     if (retry.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(retry.deadline));
+    if (!author.empty()) context.AddMetadata("foretoken-author", author);
     const grpc::Status answer = (stub.*rpc)(&context, request, &response);
     return FromWire(answer.error_code(), answer.error_message(), answer.error_details());
   });
@@ -90,11 +91,11 @@ std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) cons
 absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
     const v1::RegisterHardwareRequest& request) const {
   return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterHardware, request,
-              Write(options_, request));
+              Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::RegisterModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request));
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
@@ -123,11 +124,31 @@ absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
 }
 
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request));
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request));
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request), options_.author);
+}
+
+absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRevisionsRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListRevisions, request, Read(options_));
+}
+
+absl::StatusOr<v1::RollbackHardwareResponse> Client::RollbackHardware(
+    const v1::RollbackHardwareRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackHardware, request,
+              Write(options_, request), options_.author);
+}
+
+absl::StatusOr<v1::RollbackModelResponse> Client::RollbackModel(const v1::RollbackModelRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackModel, request, Write(options_, request),
+              options_.author);
+}
+
+absl::StatusOr<v1::GetCatalogStatusResponse> Client::GetCatalogStatus(
+    const v1::GetCatalogStatusRequest& request) const {
+  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetCatalogStatus, request, Read(options_));
 }
 
 absl::StatusOr<std::string> Client::Health(const std::string& service) const {

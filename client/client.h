@@ -37,6 +37,8 @@ struct ClientOptions {
   absl::Duration timeout = absl::Seconds(10);
   absl::Duration sweep_timeout = absl::InfiniteDuration();
   RetryPolicy retry;
+  // Who writes to the catalog, for its history: printable characters; empty: not told.
+  std::string author;
   // Waits between attempts; tests replace it.
   std::function<void(absl::Duration)> sleep = absl::SleepFor;
 };
@@ -70,6 +72,10 @@ class Client {
   absl::StatusOr<v1::ListCalibrationsResponse> ListCalibrations(const v1::ListCalibrationsRequest& request) const;
   absl::StatusOr<v1::DeleteHardwareResponse> DeleteHardware(const v1::DeleteHardwareRequest& request) const;
   absl::StatusOr<v1::DeleteModelResponse> DeleteModel(const v1::DeleteModelRequest& request) const;
+  absl::StatusOr<v1::ListRevisionsResponse> ListRevisions(const v1::ListRevisionsRequest& request) const;
+  absl::StatusOr<v1::RollbackHardwareResponse> RollbackHardware(const v1::RollbackHardwareRequest& request) const;
+  absl::StatusOr<v1::RollbackModelResponse> RollbackModel(const v1::RollbackModelRequest& request) const;
+  absl::StatusOr<v1::GetCatalogStatusResponse> GetCatalogStatus(const v1::GetCatalogStatusRequest& request) const;
 
   // The standard health service: "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN" or "UNKNOWN".
   // An empty service asks for the whole server. Errors: NOT_FOUND: the server does not know the service.

@@ -31,7 +31,8 @@ struct RetryLoop {
   std::function<void(absl::Duration)> sleep;  // how to wait
 };
 
-// Calls `attempt` until it does not answer UNAVAILABLE or the bounds are reached; its last answer.
+// Calls `attempt` until it does not answer UNAVAILABLE or the bounds are reached; its last answer. Where that is
+// DEADLINE_EXCEEDED, the UNAVAILABLE before it, which says why.
 absl::Status CallWithRetry(const RetryLoop& loop, const std::function<absl::Status()>& attempt);
 
 }  // namespace foretoken::client

@@ -3,6 +3,8 @@
 #ifndef FORETOKEN_ESTIMATOR_EFFICIENCIES_H_
 #define FORETOKEN_ESTIMATOR_EFFICIENCIES_H_
 
+#include <limits>
+
 #include "estimator/units.h"
 
 namespace foretoken {
@@ -11,13 +13,17 @@ struct Efficiencies {
   // Shares of a peak, above 0 to 1 (decode attention may pass 1 where an engine uses the matrix units).
   double gemm = 1;               // e_c, of the matrix peak, at many rows
   double prefill_attention = 1;  // e_a, of the matrix peak
-  double decode_attention = 1;   // e_d, of the fp32 vector peak
+  double decode_attention = 1;   // e_d, of the fp32 vector peak, damped by vector_reference
   double weight_read = 1;        // e_w, of memory bandwidth
   double kv_read = 1;            // e_k, of memory bandwidth
   double elementwise = 1;        // of memory bandwidth
   double link = 1;               // e_n, of link bandwidth
 
   double gemm_half_rows = 0;  // M0: rows whose time a GEMM pays on top of its own
+  // r: FLOPs that an element serves each time it comes from memory to the matrix units.
+  double gemm_reuse = std::numeric_limits<double>::infinity();
+  // P_ref: decode attention scales with the square root of a device's fp32 peak over it; 0: in proportion to the peak.
+  FlopsPerSecond vector_reference;
 
   Seconds link_latency;           // alpha, of one message
   Seconds layer_gap;              // c_gap: idle device time per layer
@@ -39,8 +45,11 @@ struct Efficiencies {
 };
 
 // One set for any hardware and engine, from published kernel measurements (sources in efficiencies.cc and
-// docs/model.md). Behind every DATASHEET estimate.
+// docs/model.md). Behind every DATASHEET estimate of batches.
 const Efficiencies& GenericPrior();
+
+// The same for requests that a server batches continuously: engines that do are younger and closer to the hardware.
+const Efficiencies& GenericServedPrior();
 
 // Every share 1, every overhead 0: nothing real is faster.
 const Efficiencies& SpeedOfLight();

@@ -23,7 +23,7 @@ struct ReasonInfo {
 };
 
 // Indexed by Reason.
-constexpr std::array<ReasonInfo, 17> kReasons = {{
+constexpr std::array<ReasonInfo, 18> kReasons = {{
     {"UNSPECIFIED", absl::StatusCode::kUnknown},
     {"INVALID_FIELD", absl::StatusCode::kInvalidArgument},
     {"UNKNOWN_ID", absl::StatusCode::kNotFound},
@@ -41,6 +41,7 @@ constexpr std::array<ReasonInfo, 17> kReasons = {{
     {"INSUFFICIENT_SAMPLES", absl::StatusCode::kFailedPrecondition},
     {"UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
     {"POOR_FIT", absl::StatusCode::kFailedPrecondition},
+    {"REVISION_NOT_KEPT", absl::StatusCode::kOutOfRange},
 }};
 
 const ReasonInfo& InfoOf(Reason reason) { return kReasons[static_cast<size_t>(reason)]; }

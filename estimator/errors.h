@@ -33,6 +33,7 @@ enum class Reason {
   kInsufficientSamples,
   kUnstableLoad,
   kPoorFit,
+  kRevisionNotKept,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.

@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kGemm = "smax(2 N K (M + M0) / (P e_c), (N K w + M (N + K) a) / (BW e_w)) per matrix";
+constexpr std::string_view kGemm = "smax(2 N K (M + M0) / P_mm, (N K w + M (N + K) a) / (BW e_w)) per matrix";
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
@@ -23,7 +23,7 @@ constexpr Text kTexts[] = {
     {"latent_up_proj", kGemm},
     {"latent_expand", kRoofline},
     {"prefill_attention", "smax(2 A H (dqk + dv) / (P e_a), KV and query bytes / (BW e_k)) per layer and sequence"},
-    {"decode_attention", "smax(2 c H (dqk + dv) / (P_fp32 e_d), c KV bytes / (BW e_k)) per layer and sequence"},
+    {"decode_attention", "smax(2 c H (dqk + dv) / (P_v e_d), c KV bytes / (BW e_k)) per layer and sequence"},
     {"out_proj", kGemm},
     {"mlp_up", kGemm},
     {"mlp_down", kGemm},

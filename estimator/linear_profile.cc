@@ -47,7 +47,7 @@ absl::Status NoProfile(const Scenario& scenario) {
 
 // What the profile's two numbers were not measured under.
 absl::Status CheckScope(const Scenario& scenario) {
-  if (const absl::Status status = CheckSeedScope(scenario, kMethod); !status.ok()) return status;
+  if (absl::Status status = CheckSeedScope(scenario, kMethod); !status.ok()) return status;
   const Workload& w = scenario.workload;
   if (w.kv_cache_mode == KvCacheMode::kNone || w.kv_cache_mode == KvCacheMode::kPipelinedPromptCache) {
     return Refusal(Reason::kNotModelled, "workload.kv_cache_mode",

@@ -1,6 +1,7 @@
 #include "estimator/machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 
@@ -93,6 +94,21 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
   return fabric;
 }
 
+// What matrix products reach: every FLOP takes its time on the matrix units and its share of an element's way there,
+// which nothing hides. Devices with much compute for their memory reach a smaller share of their peak.
+FlopsPerSecond MatrixRate(FlopsPerSecond peak, Bytes element, BytesPerSecond memory, const Efficiencies& efficiencies) {
+  const double computing = 1 / (peak * efficiencies.gemm).value();
+  const double feeding = (element / memory).value() / efficiencies.gemm_reuse;
+  return FlopsPerSecond(1 / (computing + feeding));
+}
+
+// Twice the lanes in a core serve the same stream of instructions: kernels gain less than the peak says.
+FlopsPerSecond VectorRate(FlopsPerSecond peak, const Efficiencies& efficiencies) {
+  const FlopsPerSecond reference = efficiencies.vector_reference;
+  if (reference.value() <= 0) return peak * efficiencies.decode_attention;
+  return reference * (efficiencies.decode_attention * std::sqrt(peak / reference));
+}
+
 }  // namespace
 
 Dtype ComputeDtype(Dtype weight, Dtype activation) {
@@ -134,10 +150,10 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
       .vector_peak = vector,
       .memory_peak = memory,
       .memory_capacity = *hardware.memory_capacity,
-      .gemm = *peak * efficiencies.gemm,
-      .head_gemm = *head_peak * efficiencies.gemm,
+      .gemm = MatrixRate(*peak, BytesPerElement(deployment.activation_dtype), memory, efficiencies),
+      .head_gemm = MatrixRate(*head_peak, BytesPerElement(Dtype::kBf16), memory, efficiencies),
       .prefill_attention = attention,
-      .decode_attention = efficiencies.speed_of_light ? roof : std::min(vector * efficiencies.decode_attention, roof),
+      .decode_attention = efficiencies.speed_of_light ? roof : std::min(VectorRate(vector, efficiencies), roof),
       .latent_decode_attention = attention,
       .weight_read = memory * efficiencies.weight_read,
       .kv_read = memory * efficiencies.kv_read,

@@ -59,8 +59,8 @@ void AddOperators(std::vector<OperatorEstimate> step, const char* prefix, double
   }
 }
 
-// The first chunk of the prefill, all of it where it is whole.
-StepShape FirstChunk(const Scenario& scenario, double sequences) {
+// A chunk of full size at the end of the prefill, all of it where it is whole.
+StepShape LastChunk(const Scenario& scenario, double sequences) {
   const Workload& w = scenario.workload;
   const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
   const double chunk =
@@ -87,7 +87,7 @@ void FillOperators(const Replica& replica, const Served& served, Estimate& estim
   const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
   const double decoding = std::ceil(served.running / replica.model.shard.stages);
   const PrefillSide* side = replica.prefill_side;
-  const StepShape prompts = FirstChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
+  const StepShape prompts = LastChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
   if (prefills) estimate.prefill_operators = ExplainStep(side != nullptr ? side->model : replica.model, prompts);
   AddOperators(ExplainStep(replica.model, MeanStep(scenario, served.decode_steps, decoding, tokens)), "", share,
                estimate.decode_operators);
@@ -132,7 +132,10 @@ std::vector<Seconds> TokenLatencies(const Served& served) {
 OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
   const Calibration* calibration = scenario.calibration;
-  if (calibration == nullptr) return {&GenericPrior(), Provenance::kDatasheet};
+  if (calibration == nullptr) {
+    const bool served = scenario.workload.batching == BatchingPolicy::kContinuous;
+    return {served ? &GenericServedPrior() : &GenericPrior(), Provenance::kDatasheet};
+  }
   const bool own = !calibration->hardware_id.empty();
   return {&calibration->efficiencies, own ? Provenance::kCalibrated : Provenance::kTransferred, calibration};
 }

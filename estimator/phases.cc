@@ -11,7 +11,7 @@ namespace {
 // The prompt comes at r tokens/s and chunk j can start when its last token is there; chunk times t_j grow with the
 // context before them. What is left after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ...
 // minus S/r: the prefill waits for the slowest of arrival and work. Here from the end backwards.
-TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+TimeParts ExposedChunkByChunk(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
   const double chunks = PrefillChunks(shape);
   const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
   TimeParts rest;
@@ -23,6 +23,31 @@ TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, doub
     if (left > exposed.Total()) exposed = rest * (left / rest.Total());
   }
   return exposed;
+}
+
+// The same for many chunks of one size, whose times rise with the context before them: those that take longer than they
+// take to arrive are what is left, from the first such one on.
+TimeParts ExposedOfMany(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  const double last = PrefillChunks(shape) - 1;
+  const double arrives = *shape.chunk_tokens / tokens_per_second;
+  double low = 0;  // the first that takes longer is from here to `high`; the last chunk may be shorter
+  double high = last - 1;
+  while (low < high) {
+    const double middle = std::floor((low + high) / 2);
+    const bool longer = PrefillChunk(model, shape, middle).Total().value() > arrives;
+    longer ? high = middle : low = middle + 1;
+  }
+  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
+  const TimeParts rest = PanelSum(chunk, low, last - 1, kSawtooth) + chunk(last);
+  const double after_first = shape.new_tokens - (low + 1) * *shape.chunk_tokens;
+  const Seconds left = rest.Total() - Seconds(std::max(0.0, after_first) / tokens_per_second);
+  return rest * (std::max(left, chunk(last).Total()) / rest.Total());
+}
+
+TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  constexpr double kFew = 1000;
+  return PrefillChunks(shape) <= kFew ? ExposedChunkByChunk(model, shape, tokens_per_second)
+                                      : ExposedOfMany(model, shape, tokens_per_second);
 }
 
 // Bytes of the cached prefixes of all sequences on one device.

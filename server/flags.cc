@@ -17,8 +17,13 @@ ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services;
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
 ABSL_FLAG(std::string, catalog_dir, "", "folder of the bundled catalog; empty: the one that is compiled in");
 ABSL_FLAG(std::string, catalog_store, "",
-          "where registered entries live: sqlite:PATH or memory:; empty: a SQLite file under the user's state "
-          "directory ($XDG_STATE_HOME or ~/.local/state)");
+          "where registered entries live: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX] or memory:; empty: a "
+          "SQLite file under the user's state directory ($XDG_STATE_HOME or ~/.local/state)");
+ABSL_FLAG(std::string, etcd_ca_file, "", "PEM certificates that etcd's are checked against; empty: no TLS");
+ABSL_FLAG(std::string, etcd_cert_file, "", "PEM certificate that etcd is shown; empty: none");
+ABSL_FLAG(std::string, etcd_key_file, "", "PEM key of --etcd_cert_file");
+ABSL_FLAG(std::string, etcd_user, "", "user of etcd; empty: none");
+ABSL_FLAG(std::string, etcd_password_file, "", "file with the password of --etcd_user in its first line");
 ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
@@ -26,7 +31,7 @@ ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connecti
 ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
 ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
-ABSL_FLAG(absl::Duration, refresh_interval, absl::Seconds(1), "how often the store is asked for others' writes");
+ABSL_FLAG(absl::Duration, refresh_interval, absl::Milliseconds(250), "how often the store is asked for others' writes");
 
 namespace foretoken {
 namespace {
@@ -89,6 +94,12 @@ ServerFlags ParseFlags(int argc, char** argv) {
       .metrics_listen = absl::GetFlag(FLAGS_metrics_listen),
       .catalog_dir = absl::GetFlag(FLAGS_catalog_dir),
       .catalog_store = absl::GetFlag(FLAGS_catalog_store),
+      .etcd = {.endpoints = {},
+               .ca_file = absl::GetFlag(FLAGS_etcd_ca_file),
+               .cert_file = absl::GetFlag(FLAGS_etcd_cert_file),
+               .key_file = absl::GetFlag(FLAGS_etcd_key_file),
+               .user = absl::GetFlag(FLAGS_etcd_user),
+               .password_file = absl::GetFlag(FLAGS_etcd_password_file)},
       .check_catalog = absl::GetFlag(FLAGS_check_catalog),
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),

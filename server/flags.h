@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/catalog/etcd/etcd_options.h"
 
 namespace foretoken {
 
@@ -15,6 +16,7 @@ struct ServerFlags {
   std::string metrics_listen;
   std::string catalog_dir;
   std::string catalog_store;
+  catalog::EtcdOptions etcd;  // credentials alone
   std::string check_catalog;
   int64_t max_sweep_points = 0;
   int max_message_bytes = 0;

@@ -2,8 +2,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +32,12 @@ namespace {
 using ops::Log;
 using ops::LogLevel;
 
+// The name under which health tells of the store. The server serves without it.
+constexpr char kStoreHealth[] = "foretoken.catalog.store";
+
+// Calls that wait for the store at once.
+constexpr int kStoreThreads = 8;
+
 int CheckCatalog(const std::string& dir) {
   const std::vector<std::string> faults = catalog::CheckBundle(dir);
   for (const std::string& fault : faults) std::printf("%s\n", fault.c_str());
@@ -46,19 +54,52 @@ absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags&
   absl::StatusOr<catalog::Bundle> bundle =
       flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  auto store = catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store);
+  auto store = catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
 
-// Asks the store for others' writes until told to stop; a store that stops answering is told once.
-void KeepFresh(catalog::Catalog& catalog, absl::Duration interval, absl::Notification& stop) {
-  bool failed = false;
-  while (!stop.WaitForNotificationWithTimeout(interval)) {
-    const absl::Status status = catalog.Refresh();
-    if (!status.ok() && !failed) Log(LogLevel::kWarning, "catalog_stale", {{"error", std::string(status.message())}});
-    if (status.ok() && failed) Log(LogLevel::kInfo, "catalog_fresh");
-    failed = !status.ok();
+// What was said of the catalog already, so that each thing is said once.
+class CatalogLog {
+ public:
+  void Tell(const absl::Status& status, const catalog::Catalog& catalog) {
+    if (!status.ok() && !failed_) {
+      Log(LogLevel::kWarning, "store_unreachable", {{"error", std::string(status.message())}});
+    }
+    if (status.ok() && failed_) Log(LogLevel::kInfo, "store_reached");
+    failed_ = !status.ok();
+    const catalog::CatalogStatus now = catalog.status();
+    if (now.stale && !stale_) Log(LogLevel::kWarning, "catalog_stale", {{"error", now.last_error}});
+    if (!now.stale && stale_) Log(LogLevel::kInfo, "catalog_fresh");
+    stale_ = now.stale;
+    TellSkipped(now);
+  }
+
+ private:
+  void TellSkipped(const catalog::CatalogStatus& now) {
+    std::set<std::pair<std::string, int64_t>> skipped;
+    for (const v1::SkippedEntry& entry : now.skipped) {
+      const std::pair key(entry.name(), entry.store_revision());
+      skipped.insert(key);
+      if (skipped_.contains(key)) continue;
+      Log(LogLevel::kWarning, "entry_skipped",
+          {{"entry", entry.name()}, {"store_revision", absl::StrCat(entry.store_revision())}, {"reason", entry.reason()}});
+    }
+    skipped_ = std::move(skipped);
+  }
+
+  bool failed_ = false;
+  bool stale_ = false;
+  std::set<std::pair<std::string, int64_t>> skipped_;
+};
+
+// Follows the store, at its news or after `interval`, until told to stop.
+void KeepFresh(catalog::Catalog& catalog, absl::Duration interval, ops::GrpcServer& server, absl::Notification& stop) {
+  CatalogLog log;
+  while (!stop.HasBeenNotified()) {
+    log.Tell(catalog.Refresh(), catalog);
+    server.SetServing(kStoreHealth, !catalog.status().stale);
+    catalog.WaitForNews(interval);
   }
 }
 
@@ -71,7 +112,7 @@ void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics
        {"models", absl::StrCat(snapshot->models().size())},
        {"bundle", snapshot->revision().bundle_digest().substr(0, 12)},
        {"store_revision", absl::StrCat(snapshot->revision().store_revision())},
-       {"skipped_entries", absl::StrCat(catalog.skipped_entries())}});
+       {"skipped_entries", absl::StrCat(catalog.status().skipped.size())}});
 }
 
 // No metrics where no address is asked for.
@@ -87,13 +128,14 @@ absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const std::stri
 void ServeUntilSignal(const ServerFlags& flags, ops::GrpcServer& server, const ops::MetricsServer* metrics,
                       catalog::Catalog& catalog) {
   absl::Notification stop;
-  std::thread refresher([&] { KeepFresh(catalog, flags.refresh_interval, stop); });
+  std::thread refresher([&] { KeepFresh(catalog, flags.refresh_interval, server, stop); });
   server.SetServing(true);
   LogServing(server, metrics, catalog);
   const std::string_view signal = ops::WaitForTerminationSignal();
   Log(LogLevel::kInfo, "draining", {{"signal", std::string(signal)}});
   server.Drain(flags.drain_timeout);
   stop.Notify();
+  catalog.Wake();
   refresher.join();
   Log(LogLevel::kInfo, "stopped");
 }
@@ -104,7 +146,7 @@ int Serve(const ServerFlags& flags) {
   const auto metrics = std::make_shared<ops::Metrics>(FORETOKEN_VERSION);
   ops::WorkerPool large_calls(1);
   ops::WorkerPool sweeps(flags.sweep_threads, /*niceness=*/5);
-  ops::WorkerPool writes(1);
+  ops::WorkerPool writes(kStoreThreads);
   const rpc::ServiceDeps deps{.catalog = catalog->get(),
                               .clock = absl::Now,
                               .metrics = metrics.get(),

@@ -31,6 +31,7 @@ constexpr char kFooter[] = R"(Exit codes:
 
 Environment:
   FORETOKEN_SERVER  the server, where --server is not given
+  FORETOKEN_AUTHOR  who writes, for the history of an entry; default: USER@HOST
   NO_COLOR          no colour, where --color is not given
 
 Help of a command: foretoken COMMAND --help)";
@@ -74,6 +75,9 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddFit(app, chosen);
   AddRegisterModel(app, chosen);
   AddDelete(app, chosen);
+  AddRevisions(app, chosen);
+  AddRollback(app, chosen);
+  AddCatalogStatus(app, chosen);
   AddHealth(app, chosen);
   AddCompletion(app, chosen);
 }
@@ -85,8 +89,21 @@ std::string ServerOf(const Globals& globals, const GetEnv& getenv) {
   return server != nullptr && *server != '\0' ? server : kDefaultServer;
 }
 
-absl::StatusOr<client::ClientOptions> OptionsOf(const Globals& globals) {
+// Who writes: the environment, else the user at this host; what cannot travel in a header is left out.
+std::string AuthorOf(const GetEnv& getenv) {
+  const char* author = getenv("FORETOKEN_AUTHOR");
+  if (author == nullptr || *author == '\0') author = nullptr;
+  const char* user = getenv("USER");
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  std::string text = author != nullptr ? author : absl::StrCat(user != nullptr ? user : "unknown", "@", host);
+  std::erase_if(text, [](char c) { return c < ' ' || c >= 0x7f; });
+  return text;
+}
+
+absl::StatusOr<client::ClientOptions> OptionsOf(const Globals& globals, const GetEnv& getenv) {
   client::ClientOptions options;
+  options.author = AuthorOf(getenv);
   if (globals.timeout.empty()) return options;
   const absl::StatusOr<double> seconds = ParseSeconds(globals.timeout);
   if (!seconds.ok()) return absl::InvalidArgumentError(absl::StrCat("--timeout: ", seconds.status().message()));
@@ -115,7 +132,7 @@ int RunChosen(const Globals& globals, const Action& action, std::istream& in, st
   const bool err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO);
   const Terminal terminal =
       DescribeTerminal(globals.color, &out == &std::cout && isatty(STDOUT_FILENO), err_is_terminal, getenv);
-  const absl::StatusOr<client::ClientOptions> options = OptionsOf(globals);
+  const absl::StatusOr<client::ClientOptions> options = OptionsOf(globals, getenv);
   if (!options.ok()) return Fail(options.status(), terminal, err);
   const client::Client client(client::Dial(ServerOf(globals, getenv)), *options);
   const absl::StatusOr<ExitCode> code =

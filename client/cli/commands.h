@@ -23,8 +23,11 @@ void AddRegisterHardware(CLI::App& app, Action& chosen);  // writes
 void AddRegisterModel(CLI::App& app, Action& chosen);
 void AddFit(CLI::App& app, Action& chosen);  // the core model to measurements
 void AddDelete(CLI::App& app, Action& chosen);
-void AddHealth(CLI::App& app, Action& chosen);      // is it serving
-void AddCompletion(CLI::App& app, Action& chosen);  // shell completion
+void AddRevisions(CLI::App& app, Action& chosen);      // an entry's history
+void AddRollback(CLI::App& app, Action& chosen);       // undo a write
+void AddCatalogStatus(CLI::App& app, Action& chosen);  // how the catalog stands with its store
+void AddHealth(CLI::App& app, Action& chosen);         // is it serving
+void AddCompletion(CLI::App& app, Action& chosen);     // shell completion
 
 }  // namespace foretoken::cli
 

@@ -31,8 +31,8 @@ _foretoken() {
         estimate:3|explain:3|sweep:3|solve:4|compare:*) words=$(_foretoken_ids hardware) ;;
         list:2) words='hardware models calibrations' ;;
         get:2) words='hardware model calibration' ;;
-        delete:2) words='hardware model' ;;
-        get:3|delete:3) words=$(_foretoken_ids $(_foretoken_kind $prev)) ;;
+        delete:2|revisions:2|rollback:2) words='hardware model' ;;
+        get:3|delete:3|revisions:3|rollback:3) words=$(_foretoken_ids $(_foretoken_kind $prev)) ;;
         completion:2) words='bash zsh fish' ;;
         validate:*|fit:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
@@ -59,11 +59,11 @@ complete -c foretoken -n '__foretoken_at 2 solve' -a 'batch rate prompt tp hardw
 complete -c foretoken -n '__foretoken_at 3 solve' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 4 solve' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models calibrations'
-complete -c foretoken -n '__foretoken_at 2 get delete' -a 'hardware model'
+complete -c foretoken -n '__foretoken_at 2 get delete revisions rollback' -a 'hardware model'
 complete -c foretoken -n '__foretoken_at 2 get' -a 'calibration'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'
-complete -c foretoken -n '__foretoken_at 3 get delete; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
-complete -c foretoken -n '__foretoken_at 3 get delete; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
+complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
+complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 3 get; and contains calibration (commandline -opc)' -a '(__foretoken_ids calibrations)'
 complete -c foretoken -n '__fish_seen_subcommand_from validate fit register-hardware register-model' -F
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'

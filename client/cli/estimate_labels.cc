@@ -2,6 +2,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "client/cli/enum_text.h"
 #include "client/cli/estimate_text.h"
 #include "client/cli/format.h"
@@ -109,7 +110,13 @@ std::string ProvenanceText(const v1::Estimate& estimate) {
 
 std::string RevisionText(const v1::CatalogRevision& revision) {
   const std::string digest = revision.bundle_digest().substr(0, 12);
-  return absl::StrCat("catalog ", digest.empty() ? "unknown" : digest, " revision ", revision.store_revision());
+  const std::string stale =
+      revision.has_stale_since()
+          ? absl::StrCat(", STALE: the store has not answered since ",
+                         absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(revision.stale_since().seconds()),
+                                          absl::UTCTimeZone()))
+          : "";
+  return absl::StrCat("catalog ", digest.empty() ? "unknown" : digest, " revision ", revision.store_revision(), stale);
 }
 
 std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revision, const Terminal& terminal) {

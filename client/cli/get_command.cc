@@ -2,6 +2,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
@@ -15,6 +16,7 @@ namespace {
 struct Options {
   std::string kind;
   std::string id;
+  std::optional<int64_t> revision;
 };
 
 std::string TextProto(const google::protobuf::Message& message) {
@@ -52,6 +54,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (options.kind == "hardware") {
     v1::GetHardwareRequest request;
     request.set_hardware_id(options.id);
+    if (options.revision) request.set_store_revision(*options.revision);
     return Print(session.client.GetHardware(request), session);
   }
   if (options.kind == "calibration") {
@@ -61,6 +64,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   }
   v1::GetModelRequest request;
   request.set_model_id(options.id);
+  if (options.revision) request.set_store_revision(*options.revision);
   return Print(session.client.GetModel(request), session);
 }
 
@@ -73,6 +77,7 @@ void AddGet(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::IsMember({"hardware", "model", "models", "calibration"}));
   command->add_option("ID", options->id, "Catalog id")->required();
+  command->add_option("--revision", options->revision, "As it was at this revision of the store")->type_name("N");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

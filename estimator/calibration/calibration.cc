@@ -22,9 +22,9 @@ double VersionNumber(std::string_view engine) {
   if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
   const std::string version(engine.substr(at + 1));
   char* end = nullptr;
-  const long major = std::strtol(version.c_str(), &end, 10);
+  const auto major = std::strtol(version.c_str(), &end, 10);
   if (end == version.c_str()) return std::numeric_limits<double>::quiet_NaN();
-  const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
+  const auto minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
   return 1000.0 * static_cast<double>(major) + static_cast<double>(minor);
 }
 

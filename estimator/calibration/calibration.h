@@ -19,7 +19,7 @@
 namespace foretoken {
 
 // Rises with every change of a formula: parameters that were fitted to other formulas mean something else.
-inline constexpr int kModelVersion = 1;
+inline constexpr int kModelVersion = 2;
 
 // Measured over predicted: between `low` and `high` in a `coverage` share of unseen cases.
 struct BandRatio {

@@ -23,7 +23,7 @@ using Eigen::VectorXd;
 class Problem {
  public:
   Problem(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options)
-      : parent_(parent), samples_(samples), noise_(options.noise) {
+      : parent_(parent), samples_(samples), noise_(options.noise), tail_(options.tail) {
     mean_.resize(Size());
     precision_.resize(Size());
     for (int i = 0; i < Size(); ++i) {
@@ -36,7 +36,13 @@ class Problem {
 
   static int Size() { return static_cast<int>(Parameters().size()); }
   const VectorXd& mean() const { return mean_; }
-  const VectorXd& precision() const { return precision_; }
+
+  // Of the prior at x: soft-L1 beyond `tail` deviations, as weights of a squared distance.
+  VectorXd Precision(const VectorXd& x) const {
+    VectorXd precision(Size());
+    for (int i = 0; i < Size(); ++i) precision[i] = precision_[i] / std::sqrt(1 + Far(x, i));
+    return precision;
+  }
 
   Efficiencies At(const VectorXd& x) const {
     Efficiencies efficiencies = parent_;
@@ -70,7 +76,8 @@ class Problem {
   }
 
   double Objective(const VectorXd& x, const VectorXd& residuals) const {
-    double sum = ((x - mean_).array().square() * precision_.array()).sum();
+    double sum = 0;
+    for (int i = 0; i < Size(); ++i) sum += 2 * tail_ * tail_ * (std::sqrt(1 + Far(x, i)) - 1);
     for (Eigen::Index i = 0; i < residuals.size(); ++i) {
       sum += 2 * Weight(i) * (std::sqrt(1 + residuals[i] * residuals[i]) - 1);
     }
@@ -87,11 +94,20 @@ class Problem {
   }
 
  private:
-  double Weight(Eigen::Index row) const { return samples_[static_cast<size_t>(row / kNumMetrics)].weight; }
+  double Weight(Eigen::Index row) const {
+    return samples_[static_cast<size_t>(row / kNumMetrics)].weights[static_cast<size_t>(row % kNumMetrics)];
+  }
+
+  // Squared distance of a parameter from the parent's, in tails.
+  double Far(const VectorXd& x, int i) const {
+    const double distance = (x[i] - mean_[i]) / tail_;
+    return distance * distance * precision_[i];
+  }
 
   const Efficiencies& parent_;
   const std::vector<Sample>& samples_;
   const double noise_;
+  const double tail_;
   VectorXd mean_, precision_;
 };
 
@@ -128,9 +144,10 @@ FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, co
     const MatrixXd jacobian = problem.Jacobian(x, residuals);
     const VectorXd weights = problem.Weights(residuals);
     curvature = jacobian.transpose() * weights.asDiagonal() * jacobian;
-    curvature.diagonal() += problem.precision();
+    const VectorXd precision = problem.Precision(x);
+    curvature.diagonal() += precision;
     const VectorXd gradient = jacobian.transpose() * weights.asDiagonal() * residuals +
-                              problem.precision().cwiseProduct(x - problem.mean());
+                              precision.cwiseProduct(x - problem.mean());
     const double before = objective;
     for (; damping < kMostDamping; damping *= 4) {
       MatrixXd damped = curvature;

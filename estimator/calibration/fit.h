@@ -1,5 +1,6 @@
-// Maximum a posteriori fit of the model's parameters to measured times: log-normal priors around a parent, soft-L1 on
-// log residuals (a few wild samples do not steer it), Levenberg-Marquardt on the logarithms.
+// Maximum a posteriori fit of the model's parameters to measured times: priors around a parent that are log-normal near
+// it and heavy-tailed beyond, soft-L1 on log residuals (a few wild samples do not steer it), Levenberg-Marquardt on the
+// logarithms.
 #ifndef FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_
 #define FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_
 
@@ -23,7 +24,7 @@ using Times = std::array<double, kNumMetrics>;
 struct Sample {
   Scenario scenario;
   Times measured;
-  double weight = 1;  // of its squared residuals
+  Times weights = {1, 1, 1};  // of the squared residual of each time
 };
 
 Times TimesOf(const Estimate& estimate);
@@ -36,6 +37,9 @@ struct FitOptions {
   double noise = 0.1;
   // Factor of every parameter's log_deviation; smaller: closer to the parent.
   double freedom = 1;
+  // Deviations from the parent beyond which the prior turns linear. Most engines on most devices are near their
+  // parent; a port that nobody has tuned is far off in one or two parameters, and a square would forbid that.
+  double tail = 2;
 };
 
 struct FitResult {

@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/catalog/bundle.h"
+#include "server/catalog/overlay.h"
 #include "server/catalog/snapshot.h"
 #include "server/catalog/store.h"
 
@@ -25,6 +27,20 @@ struct WriteOptions {
   std::string request_id;
   std::string payload_digest;  // of the whole request, for request_id
   bool validate_only = false;
+  std::string author;
+  std::string peer;
+  absl::Time deadline = absl::InfiniteFuture();  // by the system's clock
+};
+
+// How the catalog stands with its store.
+struct CatalogStatus {
+  absl::Time agreed;  // when the snapshot was last known to agree with the store
+  bool stale = false;
+  std::string last_error;  // empty: none since the start
+  absl::Time last_error_time = absl::InfinitePast();
+  int64_t errors = 0;         // times that the store could not be asked
+  int64_t full_readings = 0;  // times that all of it was read
+  std::vector<v1::SkippedEntry> skipped;
 };
 
 // Copies the linear profiles and the calibrations of the entry that `spec` replaces, unless it lists its own: they
@@ -32,21 +48,26 @@ struct WriteOptions {
 void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
 
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
-// again.
+// again. No lock is held while the store is waited for.
 class Catalog {
  public:
   using Clock = std::function<absl::Time()>;
 
-  // Overlays the store's entries on the bundle. An entry of the store that cannot be read is skipped and counted.
-  // Errors: kStoreUnavailable.
+  // Without an answer of the store for this long, the snapshot is marked as stale.
+  static constexpr absl::Duration kStaleAfter = absl::Seconds(3);
+  // How often all of the store is read, whatever its news tell.
+  static constexpr absl::Duration kFullReadingInterval = absl::Seconds(30);
+
+  // Overlays the store's entries on the bundle. An entry of the store that cannot be read is skipped and told by
+  // status(). Errors: kStoreUnavailable.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
   // The current snapshot; never null. Takes no lock unless it changed since this thread last asked.
   std::shared_ptr<const Snapshot> snapshot() const;
 
   // Checks and stores an entry, and swaps the snapshot before it returns. The etag of a bundled entry stands for it
-  // while nothing is registered under its id. A dry run checks the etag against the store as it is now, and so needs
-  // it; it does not look at request_id. Field paths are relative to the request ("spec.id", "etag").
+  // while nothing is registered under its id. A dry run checks etag and request_id against the store as it is now, and
+  // so needs it. Field paths are relative to the request ("spec.id", "etag").
   // Errors: kInvalidField, and those of CatalogStore::Write.
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
@@ -55,37 +76,80 @@ class Catalog {
   absl::Status DeleteHardware(const std::string& id, const WriteOptions& options);
   absl::Status DeleteModel(const std::string& id, const WriteOptions& options);
 
-  // Reads the store again if its revision moved. The server calls it about once a second, for writes of other
-  // processes. Errors: kStoreUnavailable; the last snapshot stays.
+  // An entry as it was at a revision of the store; a bundled one as it is now, where nothing was registered then.
+  // Errors: kInvalidField (a revision that the store has not reached), kUnknownId, kRevisionNotKept, kStoreUnavailable.
+  absl::StatusOr<v1::HardwareEntry> HardwareAt(const std::string& id, int64_t revision);
+  absl::StatusOr<v1::ModelEntry> ModelAt(const std::string& id, int64_t revision);
+
+  // Writes the entry as it was then. Nothing: nothing was registered then, so it is deleted.
+  // Errors: those of HardwareAt and CatalogStore::Write.
+  absl::StatusOr<std::optional<v1::HardwareEntry>> RollbackHardware(const std::string& id, int64_t revision,
+                                                                    const WriteOptions& options);
+  absl::StatusOr<std::optional<v1::ModelEntry>> RollbackModel(const std::string& id, int64_t revision,
+                                                              const WriteOptions& options);
+
+  // Kept revisions of an entry, the newest first. Errors: kUnknownId: never registered; kStoreUnavailable.
+  absl::StatusOr<std::vector<StoredRevision>> History(EntryKind kind, const std::string& id);
+
+  // Follows the store where it moved, and reads all of it now and then. The server calls it about once a second and
+  // after each WaitForNews. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
   absl::Status Refresh();
 
-  // Entries of the store that the last read had to skip.
-  int skipped_entries() const { return skipped_.load(std::memory_order_relaxed); }
+  // Follows the store to where it is now: what a write adds to must not be an older version of it.
+  // Errors: kStoreUnavailable: nothing was written, and should not be.
+  absl::Status CatchUp(absl::Time deadline);
+
+  // Returns when the store has news, after Wake, or after `timeout`.
+  void WaitForNews(absl::Duration timeout);
+  void Wake();
+
+  CatalogStatus status() const;
+  std::string_view store_kind() const { return store_->kind(); }
 
  private:
   Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
-  // Reads the store and swaps the snapshot.
-  absl::Status Reload() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
-  // The same, where the store's revision moved.
-  absl::Status ReloadIfMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
-  void Swap(StoreContents contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  // Reads what the store tells; no lock is held meanwhile.
+  absl::Status ReadWhole();
+  absl::Status Follow(int64_t reach);
+  // Asks the store for its revision, until `deadline`, and follows it there; `full`: reads it all.
+  absl::Status Agree(bool full, absl::Time deadline);
+  int64_t Revision() const;
+  bool FullReadingIsDue() const;
+  void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_mutex_);
   std::shared_ptr<const Snapshot> Current() const;
+
   template <typename Kind>
   absl::StatusOr<typename Kind::Entry> Put(const typename Kind::Spec& spec, const WriteOptions& options);
   template <typename Kind>
-  absl::Status Delete(const std::string& id, const WriteOptions& options);
+  absl::Status Delete(const std::string& id, WriteAction action, const WriteOptions& options);
+  template <typename Kind>
+  absl::StatusOr<typename Kind::Entry> Commit(StoreWrite write);
+  template <typename Kind>
+  absl::StatusOr<std::optional<StoredRevision>> RevisionAt(const std::string& id, int64_t revision);
+  template <typename Kind>
+  absl::StatusOr<typename Kind::Entry> EntryAt(const std::string& id, int64_t revision);
+  template <typename Kind>
+  absl::StatusOr<std::optional<typename Kind::Entry>> Rollback(const std::string& id, int64_t revision,
+                                                               const WriteOptions& options);
+  StoreWrite WriteOf(EntryKind kind, const std::string& id, std::optional<std::string> value, WriteAction action,
+                     const WriteOptions& options) const;
 
-  const Bundle bundle_;
-  const std::unique_ptr<CatalogStore> store_;
-  const Clock clock_;
-  std::atomic<int> skipped_{0};
   // Changes with every snapshot, and never repeats in this process.
   std::atomic<uint64_t> generation_{0};
-  // Orders this process's writes and reloads. Held while the store is waited for, so readers never take it.
-  absl::Mutex store_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  absl::Mutex news_mutex_;
+  bool news_ ABSL_GUARDED_BY(news_mutex_) = false;
+  const Clock clock_;
+
+  mutable absl::Mutex state_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  Overlay overlay_ ABSL_GUARDED_BY(state_mutex_);
+  CatalogStatus status_ ABSL_GUARDED_BY(state_mutex_);
+  absl::Time full_reading_ ABSL_GUARDED_BY(state_mutex_) = absl::InfinitePast();
+
   mutable absl::Mutex mutex_;  // of current_ alone; readers take it only when generation_ moved
   std::shared_ptr<const Snapshot> current_ ABSL_GUARDED_BY(mutex_);
+
+  const std::unique_ptr<CatalogStore> store_;  // last: its threads end before what they call
 };
 
 }  // namespace foretoken::catalog

@@ -3,11 +3,9 @@
 #define FORETOKEN_SERVER_CATALOG_ENTRY_KIND_H_
 
 #include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "server/catalog/bundle.h"
 #include "server/catalog/digest.h"
 #include "server/catalog/parse.h"
 #include "server/catalog/snapshot.h"
@@ -33,7 +31,6 @@ struct HardwareKind {
   static absl::StatusOr<const Record*> Find(const Snapshot& snapshot, std::string_view id) {
     return snapshot.FindHardware(id, kIdField);
   }
-  static const std::vector<Record>& In(const Bundle& bundle) { return bundle.hardware; }
 };
 
 struct ModelKind {
@@ -54,7 +51,6 @@ struct ModelKind {
   static absl::StatusOr<const Record*> Find(const Snapshot& snapshot, std::string_view id) {
     return snapshot.FindModel(id, kIdField);
   }
-  static const std::vector<Record>& In(const Bundle& bundle) { return bundle.models; }
 };
 
 // The etag of a bundled entry: the start of its content's digest.

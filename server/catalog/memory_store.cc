@@ -1,17 +1,54 @@
 #include "server/catalog/memory_store.h"
 
+#include <algorithm>
+
 namespace foretoken::catalog {
+
+StoredEntry MemoryStore::EntryOf(const Key& key, const StoredRevision& revision) {
+  return {key.first, key.second, revision.value, revision.etag, revision.revision, revision.update_time, ""};
+}
 
 absl::StatusOr<StoreContents> MemoryStore::ReadAll() {
   absl::MutexLock lock(&mutex_);
   StoreContents contents{.entries = {}, .revision = revision_};
-  for (const auto& [key, entry] : entries_) contents.entries.push_back(entry);
+  for (const auto& [key, history] : history_) {
+    if (history.front().value) contents.entries.push_back(EntryOf(key, history.front()));
+  }
   return contents;
 }
 
-absl::StatusOr<int64_t> MemoryStore::ReadRevision() {
+absl::StatusOr<int64_t> MemoryStore::ReadRevision(absl::Time) {
   absl::MutexLock lock(&mutex_);
   return revision_;
+}
+
+absl::StatusOr<std::optional<StoreChanges>> MemoryStore::ReadChanges(int64_t after, int64_t, absl::Time) {
+  absl::MutexLock lock(&mutex_);
+  StoreChanges changes{.entries = {}, .revision = revision_};
+  for (const auto& [key, history] : history_) {
+    if (history.front().revision > after) changes.entries.push_back(EntryOf(key, history.front()));
+  }
+  std::sort(changes.entries.begin(), changes.entries.end(),
+            [](const StoredEntry& a, const StoredEntry& b) { return a.revision < b.revision; });
+  return changes;
+}
+
+absl::StatusOr<std::vector<StoredRevision>> MemoryStore::ReadHistory(EntryKind kind, const std::string& id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = history_.find(Key(kind, id));
+  return found == history_.end() ? std::vector<StoredRevision>() : found->second;
+}
+
+StoredRevision MemoryStore::Next(const StoreWrite& write, const std::vector<StoredRevision>& history) {
+  ++revision_;
+  return {.revision = revision_,
+          .sequence = history.empty() ? 1 : history.front().sequence + 1,
+          .update_time = write.now,
+          .author = write.author,
+          .peer = write.peer,
+          .action = write.action,
+          .value = write.value,
+          .etag = write.value ? EtagOf(store_id_, revision_) : ""};
 }
 
 absl::StatusOr<StoreWriteResult> MemoryStore::Write(const StoreWrite& write) {
@@ -21,20 +58,16 @@ absl::StatusOr<StoreWriteResult> MemoryStore::Write(const StoreWrite& write) {
     if (absl::Status status = CheckReplay(write, first->second.payload_digest); !status.ok()) return status;
     return first->second.result;
   }
-  const std::pair key(write.kind, write.id);
-  const auto found = entries_.find(key);
+  const Key key(write.kind, write.id);
+  const auto found = history_.find(key);
   std::optional<std::string> current;
-  if (found != entries_.end()) current = found->second.etag;
+  if (found != history_.end() && found->second.front().value) current = found->second.front().etag;
   if (absl::Status status = CheckPrecondition(write, current); !status.ok()) return status;
-  ++revision_;
-  StoreWriteResult result{.etag = {}, .revision = revision_, .update_time = write.now, .value = {}};
-  if (write.value) {
-    result.etag = EtagOf(revision_);
-    result.value = *write.value;
-    entries_[key] = {write.kind, write.id, *write.value, result.etag, revision_, write.now};
-  } else {
-    entries_.erase(key);
-  }
+  if (write.dry_run) return StoreWriteResult{"", revision_, write.now, write.value};
+  std::vector<StoredRevision>& history = history_[key];
+  history.insert(history.begin(), Next(write, history));
+  if (history.size() > kKeptRevisions) history.pop_back();
+  const StoreWriteResult result{history.front().etag, revision_, write.now, write.value};
   if (!write.request_id.empty()) requests_[write.request_id] = {write.payload_digest, result};
   return result;
 }

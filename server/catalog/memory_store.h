@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -14,8 +15,11 @@ namespace foretoken::catalog {
 
 class MemoryStore : public CatalogStore {
  public:
+  std::string_view kind() const override { return "memory"; }
   absl::StatusOr<StoreContents> ReadAll() override;
-  absl::StatusOr<int64_t> ReadRevision() override;
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override;
+  absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override;
+  absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) override;
   absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override;
 
  private:
@@ -23,10 +27,16 @@ class MemoryStore : public CatalogStore {
     std::string payload_digest;
     StoreWriteResult result;
   };
+  using Key = std::pair<EntryKind, std::string>;
 
+  static StoredEntry EntryOf(const Key& key, const StoredRevision& revision);
+  StoredRevision Next(const StoreWrite& write, const std::vector<StoredRevision>& history)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string store_id_ = RandomStoreId();
   absl::Mutex mutex_;
   int64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<EntryKind, std::string>, StoredEntry> entries_ ABSL_GUARDED_BY(mutex_);
+  std::map<Key, std::vector<StoredRevision>> history_ ABSL_GUARDED_BY(mutex_);  // newest first, never empty
   std::map<std::string, Answer> requests_ ABSL_GUARDED_BY(mutex_);
 };
 

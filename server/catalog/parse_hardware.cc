@@ -127,7 +127,10 @@ void ParseCalibrations(FieldChecks& checks, const v1::HardwareSpec& spec, Hardwa
     }
     if (calibration.model_version() != kModelVersion) continue;
     absl::StatusOr<Calibration> parsed = ParseCalibration(calibration);
-    if (parsed.ok()) usable.push_back(*std::move(parsed));
+    if (parsed.ok()) {
+      usable.push_back(*std::move(parsed));
+      continue;
+    }
     for (const FieldViolation& violation : DetailOf(parsed.status()).violations) {
       checks.Add(absl::StrCat(at, ".", violation.field), violation.description.substr(violation.field.size()));
     }

@@ -101,8 +101,9 @@ void ParseSharedExperts(FieldChecks& checks, const v1::MixtureOfExperts& spec, M
   if (moe.shared_expert_intermediate_size > 0) {
     checks.Add("mixture_of_experts.shared_expert_intermediate_size", " needs num_shared_experts of 1 or more");
   }
-  if (moe.shared_expert_gate)
+  if (moe.shared_expert_gate) {
     checks.Add("mixture_of_experts.shared_expert_gate", " needs num_shared_experts of 1 or more");
+  }
 }
 
 // Which layers are MoE, and how wide the others are. The first dense ones lead; after them every moe_layer_freq-th.

@@ -39,12 +39,13 @@ int Distance(std::string_view asked, std::string_view known) {
   return contains ? edits / 8 : edits;
 }
 
-template <typename Record, typename IdOf>
-std::vector<std::string> Closest(std::string_view asked, const std::vector<Record>& records, const IdOf& id_of) {
+template <typename Record>
+std::vector<std::string> Closest(std::string_view asked, const Collection<Record>& collection) {
   std::vector<std::pair<int, std::string>> near;
-  for (const Record& record : records) {
-    const int distance = Distance(asked, id_of(record));
-    if (distance <= FarthestSuggestion(asked)) near.emplace_back(distance, id_of(record));
+  for (const auto& record : collection.records()) {
+    const std::string& id = record->entry.spec().id();
+    const int distance = Distance(asked, id);
+    if (distance <= FarthestSuggestion(asked)) near.emplace_back(distance, id);
   }
   const size_t count = std::min(kSuggestions, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
@@ -54,52 +55,58 @@ std::vector<std::string> Closest(std::string_view asked, const std::vector<Recor
 }
 
 // The closest ids are looked for in a time that grows with the length of the one that was asked for.
-template <typename Record, typename IdOf>
+template <typename Record>
 absl::Status Unknown(std::string_view what, std::string_view id, std::string_view field,
-                     const std::vector<Record>& records, const IdOf& id_of) {
+                     const Collection<Record>& collection) {
   const std::string name(what);
   if (id.size() > kMaxIdLength) {
     return Refusal(
         Reason::kInvalidField, field,
         absl::StrCat(name, " id ", Quoted(id), " of ", id.size(), " characters; allowed up to ", kMaxIdLength));
   }
-  const std::vector<std::string> closest = Closest(id, records, id_of);
+  const std::vector<std::string> closest = Closest(id, collection);
   std::string message = absl::StrCat("unknown ", name, " ", Quoted(id));
   if (!closest.empty()) absl::StrAppend(&message, "; did you mean ", absl::StrJoin(closest, ", "), "?");
   return Refusal(Reason::kUnknownId, field, message);
 }
 
-std::string HardwareId(const HardwareRecord& record) { return record.entry.spec().id(); }
-std::string ModelId(const ModelRecord& record) { return record.entry.spec().id(); }
-
 }  // namespace
 
-Snapshot::Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-                   std::shared_ptr<const ShippedCalibrations> calibrations, absl::Time loaded)
+template <typename Record>
+Collection<Record>::Collection(std::vector<Pointer> records) : records_(std::move(records)) {
+  by_id_.reserve(records_.size());
+  for (const Pointer& record : records_) by_id_.emplace(record->entry.spec().id(), record.get());
+}
+
+template <typename Record>
+const Record* Collection<Record>::Find(std::string_view id) const {
+  const auto found = by_id_.find(absl::string_view(id.data(), id.size()));
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+template class Collection<HardwareRecord>;
+template class Collection<ModelRecord>;
+
+Snapshot::Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
+                   std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
+                   std::shared_ptr<const ShippedCalibrations> calibrations)
     : hardware_(std::move(hardware)),
       models_(std::move(models)),
       revision_(std::move(revision)),
-      calibrations_(std::move(calibrations)),
-      loaded_us_(absl::ToUnixMicros(loaded)) {
-  const auto by_id = [](const auto& id_of) {
-    return [id_of](const auto& a, const auto& b) { return id_of(a) < id_of(b); };
-  };
-  std::sort(hardware_.begin(), hardware_.end(), by_id(HardwareId));
-  std::sort(models_.begin(), models_.end(), by_id(ModelId));
-  for (const HardwareRecord& record : hardware_) hardware_by_id_[HardwareId(record)] = &record;
-  for (const ModelRecord& record : models_) models_by_id_[ModelId(record)] = &record;
-}
+      calibrations_(std::move(calibrations)) {}
 
 absl::StatusOr<const HardwareRecord*> Snapshot::FindHardware(std::string_view id, std::string_view field) const {
-  const auto found = hardware_by_id_.find(absl::string_view(id.data(), id.size()));
-  if (found != hardware_by_id_.end()) return found->second;
-  return Unknown("hardware", id, field, hardware_, HardwareId);
+  if (const HardwareRecord* found = hardware_->Find(id)) return found;
+  return Unknown("hardware", id, field, *hardware_);
 }
 
 absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view id, std::string_view field) const {
-  const auto found = models_by_id_.find(absl::string_view(id.data(), id.size()));
-  if (found != models_by_id_.end()) return found->second;
-  return Unknown("model", id, field, models_, ModelId);
+  if (const ModelRecord* found = models_->Find(id)) return found;
+  return Unknown("model", id, field, *models_);
+}
+
+std::shared_ptr<const Snapshot> Snapshot::WithRevision(v1::CatalogRevision revision) const {
+  return std::make_shared<Snapshot>(hardware_, models_, std::move(revision), calibrations_);
 }
 
 }  // namespace foretoken::catalog

@@ -3,8 +3,6 @@
 #ifndef FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
 #define FORETOKEN_SERVER_CATALOG_SNAPSHOT_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,7 +11,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "estimator/calibration/calibration.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
@@ -42,12 +39,32 @@ struct ShippedCalibrations {
   const Calibrations parsed;
 };
 
+// The records of one kind. Records are shared from one collection to the next, so that a change of one entry costs a
+// copy of pointers, whatever the others weigh.
+template <typename Record>
+class Collection {
+ public:
+  using Pointer = std::shared_ptr<const Record>;
+
+  // REQUIRES: sorted by id, each id once.
+  explicit Collection(std::vector<Pointer> records);
+  Collection(const Collection&) = delete;  // the map points into the records
+  Collection& operator=(const Collection&) = delete;
+
+  const std::vector<Pointer>& records() const { return records_; }
+  // Null: there is none.
+  const Record* Find(std::string_view id) const;
+
+ private:
+  std::vector<Pointer> records_;
+  absl::flat_hash_map<absl::string_view, const Record*> by_id_;
+};
+
 class Snapshot {
  public:
-  Snapshot(std::vector<HardwareRecord> hardware, std::vector<ModelRecord> models, v1::CatalogRevision revision,
-           std::shared_ptr<const ShippedCalibrations> calibrations, absl::Time loaded);
-  Snapshot(const Snapshot&) = delete;  // the maps point into the vectors
-  Snapshot& operator=(const Snapshot&) = delete;
+  Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
+           std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
+           std::shared_ptr<const ShippedCalibrations> calibrations);
 
   // The entry of this id.
   //
@@ -63,22 +80,19 @@ class Snapshot {
   const StepModelCache& step_models() const { return step_models_; }
 
   // All entries, by id.
-  const std::vector<HardwareRecord>& hardware() const { return hardware_; }
-  const std::vector<ModelRecord>& models() const { return models_; }
+  const std::vector<std::shared_ptr<const HardwareRecord>>& hardware() const { return hardware_->records(); }
+  const std::vector<std::shared_ptr<const ModelRecord>>& models() const { return models_->records(); }
 
   const v1::CatalogRevision& revision() const { return revision_; }
-  // When this snapshot was last known to agree with the store. The one thing about it that moves on.
-  absl::Time loaded() const { return absl::FromUnixMicros(loaded_us_.load(std::memory_order_relaxed)); }
-  void MarkLoaded(absl::Time now) const { loaded_us_.store(absl::ToUnixMicros(now), std::memory_order_relaxed); }
+
+  // The same catalog, with another word on its revision.
+  std::shared_ptr<const Snapshot> WithRevision(v1::CatalogRevision revision) const;
 
  private:
-  std::vector<HardwareRecord> hardware_;  // sorted by id
-  std::vector<ModelRecord> models_;       // sorted by id
-  absl::flat_hash_map<std::string, const HardwareRecord*> hardware_by_id_;
-  absl::flat_hash_map<std::string, const ModelRecord*> models_by_id_;
+  std::shared_ptr<const Collection<HardwareRecord>> hardware_;
+  std::shared_ptr<const Collection<ModelRecord>> models_;
   v1::CatalogRevision revision_;
   std::shared_ptr<const ShippedCalibrations> calibrations_;
-  mutable std::atomic<int64_t> loaded_us_;
   StepModelCache step_models_;
 };
 

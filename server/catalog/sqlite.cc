@@ -6,9 +6,27 @@
 namespace foretoken::catalog {
 namespace {
 
+// What an operator can do about the commonest faults.
+std::string_view Advice(int code) {
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return " (another process holds its lock)";
+    case SQLITE_FULL:
+      return " (free some space beside it)";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+      return " (this user must be able to write the file and its folder)";
+    default:
+      return "";
+  }
+}
+
 absl::Status Error(sqlite3* database, std::string_view doing) {
+  const char* file = sqlite3_db_filename(database, "main");
   return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store: ", std::string(doing), ": ", sqlite3_errmsg(database)));
+                 absl::StrCat("catalog store ", file == nullptr ? "" : file, ": ", std::string(doing), ": ",
+                              sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))));
 }
 
 }  // namespace
@@ -33,7 +51,7 @@ absl::StatusOr<bool> SqliteStatement::Step() {
   const int rc = sqlite3_step(statement_.get());
   if (rc == SQLITE_ROW) return true;
   if (rc == SQLITE_DONE) return false;
-  return Error(sqlite3_db_handle(statement_.get()), sqlite3_sql(statement_.get()));
+  return Error(sqlite3_db_handle(statement_.get()), sqlite3_stmt_readonly(statement_.get()) ? "read" : "write");
 }
 
 std::string SqliteStatement::Bytes(int column) const {
@@ -55,13 +73,26 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
 absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int rc = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
-  if (rc != SQLITE_OK) return Error(database_.get(), sql);
+  if (rc != SQLITE_OK) return Error(database_.get(), "read");
   return SqliteStatement(statement);
 }
 
 absl::Status SqliteDatabase::Execute(const std::string& sql) {
   if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return absl::OkStatus();
   return Error(database_.get(), sql);
+}
+
+absl::StatusOr<int64_t> SqliteDatabase::OneNumber(std::string_view sql) {
+  absl::StatusOr<SqliteStatement> statement = Prepare(sql);
+  if (!statement.ok()) return statement.status();
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  return *row ? statement->Int(0) : 0;
+}
+
+bool SqliteDatabase::FailedCleanly() const {
+  const int code = sqlite3_errcode(database_.get()) & 0xff;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL || code == SQLITE_READONLY;
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {

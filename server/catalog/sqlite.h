@@ -42,6 +42,14 @@ class SqliteDatabase {
   absl::StatusOr<SqliteStatement> Prepare(std::string_view sql);
   // Runs statements that give no rows.
   absl::Status Execute(const std::string& sql);
+  // The first column of the first row; 0 where there is none.
+  absl::StatusOr<int64_t> OneNumber(std::string_view sql);
+
+  // How long a statement waits for a lock of another connection.
+  void SetBusyTimeout(int milliseconds) { sqlite3_busy_timeout(database_.get(), milliseconds); }
+  // Whether the last failure was one that surely left the file as it was: a lock not got, a full disk, a file that
+  // may not be written.
+  bool FailedCleanly() const;
 
  private:
   explicit SqliteDatabase(sqlite3* database) : database_(database, &sqlite3_close) {}

@@ -1,13 +1,15 @@
 #include "server/catalog/store.h"
 
+#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "estimator/errors.h"
 
 namespace foretoken::catalog {
 namespace {
 
 std::string Describe(const StoreWrite& write) {
-  return absl::StrCat(write.kind == EntryKind::kHardware ? "hardware" : "model", " \"", write.id, "\"");
+  return absl::StrCat(std::string(KindName(write.kind)), " \"", write.id, "\"");
 }
 
 }  // namespace
@@ -38,6 +40,30 @@ absl::Status CheckReplay(const StoreWrite& write, const std::string& first_diges
                  absl::StrCat("request_id \"", write.request_id, "\" was used before with another payload"));
 }
 
-std::string EtagOf(int64_t revision) { return absl::StrCat("r", revision); }
+std::string EtagOf(const std::string& store_id, int64_t revision) { return absl::StrCat("r", revision, "-", store_id); }
+
+std::string RandomStoreId() {
+  absl::BitGen random;
+  return absl::StrFormat("%08x", absl::Uniform<uint32_t>(random));
+}
+
+std::string_view KindName(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::kHardware:
+      return "hardware";
+    case EntryKind::kModel:
+      return "model";
+    case EntryKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+absl::Status WithOutcome(const absl::Status& status, std::string_view outcome) {
+  if (DetailOf(status).reason != Reason::kStoreUnavailable) return status;
+  return Refusal(Reason::kStoreUnavailable, "", absl::StrCat(status.message(), std::string(outcome)));
+}
+
+void CatalogStore::OnNews(std::function<void()>) {}
 
 }  // namespace foretoken::catalog

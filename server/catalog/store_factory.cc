@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "estimator/errors.h"
+#include "server/catalog/etcd/etcd_store.h"
 #include "server/catalog/memory_store.h"
 #include "server/catalog/sqlite_store.h"
 
@@ -24,6 +25,22 @@ absl::Status MakeFolder(const fs::path& folder) {
                  absl::StrCat("catalog store: create ", folder.string(), ": ", error.message()));
 }
 
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenSqlite(const fs::path& file) {
+  if (absl::Status status = MakeFolder(file.parent_path()); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(file.string());
+  if (!store.ok()) return store.status();
+  return *std::move(store);
+}
+
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenEtcd(absl::string_view address, const EtcdOptions& credentials) {
+  const absl::StatusOr<EtcdOptions> options =
+      ParseEtcdAddress(std::string_view(address.data(), address.size()), credentials);
+  if (!options.ok()) return options.status();
+  absl::StatusOr<std::unique_ptr<EtcdStore>> store = EtcdStore::Open(*options);
+  if (!store.ok()) return store.status();
+  return *std::move(store);
+}
+
 }  // namespace
 
 std::string DefaultStore() {
@@ -34,18 +51,14 @@ std::string DefaultStore() {
   return absl::StrCat("sqlite:", (base / "foretoken" / "catalog.db").string());
 }
 
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name) {
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd) {
+  absl::string_view rest = name;
   if (name == "memory:") return std::make_unique<MemoryStore>();
-  absl::string_view path = name;
-  if (!absl::ConsumePrefix(&path, "sqlite:") || path.empty()) {
-    return Refusal(Reason::kInvalidField, "catalog_store",
-                   absl::StrCat("catalog_store \"", name, "\"; allowed: sqlite:PATH, memory:"));
-  }
-  const fs::path file(std::string{path});
-  if (absl::Status status = MakeFolder(file.parent_path()); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(file.string());
-  if (!store.ok()) return store.status();
-  return *std::move(store);
+  if (absl::ConsumePrefix(&rest, "etcd:")) return OpenEtcd(rest, etcd);
+  if (absl::ConsumePrefix(&rest, "sqlite:") && !rest.empty()) return OpenSqlite(fs::path(std::string{rest}));
+  return Refusal(Reason::kInvalidField, "catalog_store",
+                 absl::StrCat("catalog_store \"", name,
+                              "\"; allowed: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX], memory:"));
 }
 
 }  // namespace foretoken::catalog

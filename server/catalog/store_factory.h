@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/catalog/etcd/etcd_options.h"
 #include "server/catalog/store.h"
 
 namespace foretoken::catalog {
@@ -13,10 +14,12 @@ namespace foretoken::catalog {
 // "sqlite:" and a file under the user's state directory: $XDG_STATE_HOME/foretoken, else ~/.local/state/foretoken.
 std::string DefaultStore();
 
-// "sqlite:PATH" opens or creates a file, and its folder readable by its owner alone; "memory:" forgets at exit.
+// "sqlite:PATH" opens or creates a file, and its folder readable by its owner alone;
+// "etcd:HOST:PORT[,HOST:PORT...][/PREFIX]" is a cluster, reached with the credentials of `etcd`; "memory:" forgets at
+// exit.
 //
-// Errors: kInvalidField: neither; kStoreUnavailable.
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name);
+// Errors: kInvalidField: none of them; kStoreUnavailable.
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd = {});
 
 }  // namespace foretoken::catalog
 

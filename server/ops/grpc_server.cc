@@ -59,6 +59,10 @@ void GrpcServer::SetServing(bool serving) {
   health->SetServingStatus("", serving);
 }
 
+void GrpcServer::SetServing(const std::string& name, bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(name, serving);
+}
+
 void GrpcServer::Drain(absl::Duration timeout) {
   absl::call_once(drained_, [this, timeout] {
     SetServing(false);

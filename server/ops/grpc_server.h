@@ -33,6 +33,8 @@ class GrpcServer {
                                                            const std::vector<grpc::Service*>& services);
 
   void SetServing(bool serving);
+  // Of one name alone, which health does not know before.
+  void SetServing(const std::string& name, bool serving);
 
   // Reports NOT_SERVING, takes no new call, and returns when the running ones have ended or were cancelled at
   // `timeout`. Calls after the first do nothing.

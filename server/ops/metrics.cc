@@ -28,6 +28,10 @@ constexpr std::array<RpcName, kNumRpcs> kNames = {{
     {kCatalog, "ListCalibrations", "unary"},
     {kCatalog, "DeleteHardware", "unary"},
     {kCatalog, "DeleteModel", "unary"},
+    {kCatalog, "ListRevisions", "unary"},
+    {kCatalog, "RollbackHardware", "unary"},
+    {kCatalog, "RollbackModel", "unary"},
+    {kCatalog, "GetCatalogStatus", "unary"},
 }};
 
 // As grpc-ecosystem spells them.

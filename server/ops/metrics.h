@@ -36,8 +36,12 @@ enum class Rpc {
   kListCalibrations,
   kDeleteHardware,
   kDeleteModel,
+  kListRevisions,
+  kRollbackHardware,
+  kRollbackModel,
+  kGetCatalogStatus,
 };
-inline constexpr int kNumRpcs = 14;
+inline constexpr int kNumRpcs = 18;
 
 struct RpcName {
   std::string_view service, method, type;

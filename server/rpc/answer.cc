@@ -11,7 +11,6 @@ namespace foretoken::rpc {
 namespace {
 
 // The server asks the store about once a second; this long without an answer is worth a word.
-constexpr absl::Duration kStaleCatalog = absl::Seconds(10);
 
 void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
   const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
@@ -27,11 +26,12 @@ void AddWarning(const Warning& warning, v1::Estimate& message) {
 }
 
 std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
-  const absl::Duration age = moment.now - moment.snapshot.loaded();
-  if (age <= kStaleCatalog) return std::nullopt;
+  const v1::CatalogRevision& revision = moment.snapshot.revision();
+  if (!revision.has_stale_since()) return std::nullopt;
+  const absl::Duration age = moment.now - absl::FromUnixSeconds(revision.stale_since().seconds());
   return Warning{.code = WarningCode::kStaleCatalog,
                  .message = absl::StrCat("the catalog store has not answered for ",
-                                         absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1))),
+                                         absl::FormatDuration(absl::Trunc(age, absl::Seconds(1))),
                                          "; its last state is used"),
                  .field = ""};
 }

@@ -40,8 +40,9 @@ absl::Status CheckRequest(const v1::BatchEstimateRequest& request) {
   std::vector<FieldViolation> violations;
   FieldChecker fields("", violations);
   if (!request.has_base()) fields.Required("base");
-  if (request.candidates().empty())
+  if (request.candidates().empty()) {
     fields.Add("candidates", absl::StrCat("0 candidates; allowed 1 to ", kMaxCandidates));
+  }
   fields.Enum("rank_by", request.rank_by(), v1::RankBy_MAX);
   CheckIds(request, fields);
   return InvalidFields(violations);

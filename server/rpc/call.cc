@@ -10,7 +10,7 @@ namespace {
 
 bool IsWrite(ops::Rpc rpc) {
   return rpc == ops::Rpc::kRegisterHardware || rpc == ops::Rpc::kRegisterModel || rpc == ops::Rpc::kDeleteHardware ||
-         rpc == ops::Rpc::kDeleteModel;
+         rpc == ops::Rpc::kDeleteModel || rpc == ops::Rpc::kRollbackHardware || rpc == ops::Rpc::kRollbackModel;
 }
 
 // Faults of ours or of the store, and every write: few lines, each worth reading.

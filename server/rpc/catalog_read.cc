@@ -1,7 +1,7 @@
 // Get and List.
 #include <algorithm>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -20,9 +20,19 @@ absl::Status RequireId(const std::string& id, std::string_view field) {
   return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
 }
 
-// Both collections page alike; `records` are sorted by id.
-template <typename Record, typename Request, typename Response>
-absl::Status ListPage(const std::vector<Record>& records, std::string_view collection, const Request& request,
+struct CalibrationRecord {
+  v1::CalibrationEntry entry;
+};
+
+const v1::CalibrationEntry& EntryOf(const CalibrationRecord& record) { return record.entry; }
+template <typename Record>
+const auto& EntryOf(const std::shared_ptr<const Record>& record) {
+  return record->entry;
+}
+
+// All collections page alike; `records` are sorted by id.
+template <typename Records, typename Request, typename Response>
+absl::Status ListPage(const Records& records, std::string_view collection, const Request& request,
                       Response& response) {
   if (request.page_size() < 0) {
     return Refusal(Reason::kInvalidField, "page_size",
@@ -32,13 +42,13 @@ absl::Status ListPage(const std::vector<Record>& records, std::string_view colle
   if (!after.ok()) return after.status();
   const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   int matching = 0;
-  for (const Record& record : records) {
-    const std::string& id = record.entry.spec().id();
+  for (const auto& record : records) {
+    const std::string& id = EntryOf(record).spec().id();
     if (!absl::StrContains(id, request.id_contains())) continue;
     ++matching;
     if (id <= *after) continue;
     if (response.entries_size() < page_size) {
-      *response.add_entries() = record.entry;
+      *response.add_entries() = EntryOf(record);
     } else if (response.next_page_token().empty()) {
       const std::string& last = response.entries(page_size - 1).spec().id();
       response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
@@ -47,10 +57,6 @@ absl::Status ListPage(const std::vector<Record>& records, std::string_view colle
   response.set_total_size(matching);
   return absl::OkStatus();
 }
-
-struct CalibrationRecord {
-  v1::CalibrationEntry entry;
-};
 
 // Those that ship and those of registered hardware, by id.
 std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot) {
@@ -61,8 +67,8 @@ std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot
     entry.set_origin(origin);
   };
   for (const v1::CalibrationSpec& spec : snapshot.calibration_specs()) add(spec, v1::ENTRY_ORIGIN_BUNDLED);
-  for (const catalog::HardwareRecord& hardware : snapshot.hardware()) {
-    for (const v1::CalibrationSpec& spec : hardware.entry.spec().calibrations()) add(spec, hardware.entry.origin());
+  for (const auto& hardware : snapshot.hardware()) {
+    for (const v1::CalibrationSpec& spec : hardware->entry.spec().calibrations()) add(spec, hardware->entry.origin());
   }
   // A registered one hides a bundled one of its id: it is the one that answers.
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {

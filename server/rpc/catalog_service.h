@@ -1,5 +1,5 @@
-// foretoken.v1.CatalogService over gRPC's callback API: catalog_api.h does the work. Reads answer at once; writes wait
-// for the store on a thread of their own, so a slow disk holds up no estimate.
+// foretoken.v1.CatalogService over gRPC's callback API: catalog_api.h does the work. Reads answer at once; writes,
+// and reads of what was, wait for the store on threads of their own, so a slow store holds up no estimate.
 #ifndef FORETOKEN_SERVER_RPC_CATALOG_SERVICE_H_
 #define FORETOKEN_SERVER_RPC_CATALOG_SERVICE_H_
 
@@ -37,6 +37,16 @@ class CatalogService : public v1::CatalogService::CallbackService {
                                            v1::DeleteHardwareResponse* response) override;
   grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context, const v1::DeleteModelRequest* request,
                                         v1::DeleteModelResponse* response) override;
+  grpc::ServerUnaryReactor* ListRevisions(grpc::CallbackServerContext* context, const v1::ListRevisionsRequest* request,
+                                          v1::ListRevisionsResponse* response) override;
+  grpc::ServerUnaryReactor* RollbackHardware(grpc::CallbackServerContext* context,
+                                             const v1::RollbackHardwareRequest* request,
+                                             v1::RollbackHardwareResponse* response) override;
+  grpc::ServerUnaryReactor* RollbackModel(grpc::CallbackServerContext* context, const v1::RollbackModelRequest* request,
+                                          v1::RollbackModelResponse* response) override;
+  grpc::ServerUnaryReactor* GetCatalogStatus(grpc::CallbackServerContext* context,
+                                             const v1::GetCatalogStatusRequest* request,
+                                             v1::GetCatalogStatusResponse* response) override;
 
  private:
   ServiceDeps deps_;

@@ -4,24 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
-#include "server/catalog/digest.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/field_checker.h"
 #include "server/rpc/learn.h"
+#include "server/rpc/write_options.h"
 
 namespace foretoken::rpc {
 namespace {
-
-constexpr size_t kMaxRequestIdBytes = 128;
-
-absl::Status CheckRequestId(const std::string& id) {
-  bool printable = id.size() <= kMaxRequestIdBytes;
-  for (const char c : id) printable = printable && c >= ' ' && c < 0x7f;
-  if (printable) return absl::OkStatus();
-  return Refusal(
-      Reason::kInvalidField, "request_id",
-      absl::StrCat("request_id of ", id.size(), " bytes; allowed up to ", kMaxRequestIdBytes, " printable characters"));
-}
 
 // What the catalog would keep without using it is refused while somebody is there to be told.
 absl::Status CheckCalibrations(const v1::RegisterHardwareRequest& request) {
@@ -38,39 +27,31 @@ absl::Status CheckCalibrations(const v1::RegisterHardwareRequest& request) {
   return InvalidFields(violations);
 }
 
-// The whole request is its payload, but for what makes it a repetition.
-template <typename Request>
-catalog::WriteOptions OptionsOf(const Request& request) {
-  catalog::WriteOptions options;
-  if (request.has_etag()) options.etag = request.etag();
-  options.request_id = request.request_id();
-  options.payload_digest = catalog::Sha256Hex(absl::StrCat(request.GetTypeName(), "\n", request.SerializeAsString()));
-  return options;
-}
-
 template <typename Request, typename Response, typename Delete>
-absl::Status DeleteEntry(const Request& request, const std::string& id, const char* field, catalog::Catalog& catalog,
-                         const Delete& erase, Response& response) {
+absl::Status DeleteEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
+                         catalog::Catalog& catalog, const Delete& erase, Response& response) {
   if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(field, " is required"));
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
-  if (absl::Status status = erase(id, OptionsOf(request)); !status.ok()) return status;
+  if (absl::Status status = erase(id, OptionsOf(request, caller)); !status.ok()) return status;
   *response.mutable_catalog_revision() = catalog.snapshot()->revision();
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog, absl::Time now,
-                      v1::RegisterHardwareResponse& response) {
+absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
+                      catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
   if (absl::Status status = CheckCalibrations(request); !status.ok()) return status;
   v1::HardwareSpec spec = request.spec();
   if (request.samples_size() > 0) {
+    // What is learned is added to what the entry has now, at whichever replica it was registered.
+    if (absl::Status status = catalog.CatchUp(StoreDeadline(absl::Now(), caller.deadline)); !status.ok()) return status;
     absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, spec, response);
     if (!status.ok()) return status;
   }
-  catalog::WriteOptions options = OptionsOf(request);
+  catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
   absl::StatusOr<v1::HardwareEntry> entry = catalog.PutHardware(spec, options);
   if (!entry.ok()) return entry.status();
@@ -79,11 +60,11 @@ absl::Status Register(const v1::RegisterHardwareRequest& request, catalog::Catal
   return absl::OkStatus();
 }
 
-absl::Status Register(const v1::RegisterModelRequest& request, catalog::Catalog& catalog,
+absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
-  catalog::WriteOptions options = OptionsOf(request);
+  catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
   absl::StatusOr<v1::ModelEntry> entry = catalog.PutModel(request.spec(), options);
   if (!entry.ok()) return entry.status();
@@ -92,16 +73,16 @@ absl::Status Register(const v1::RegisterModelRequest& request, catalog::Catalog&
   return absl::OkStatus();
 }
 
-absl::Status Delete(const v1::DeleteHardwareRequest& request, catalog::Catalog& catalog,
+absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,
                     v1::DeleteHardwareResponse& response) {
   const auto erase = [&catalog](const auto& id, const auto& options) { return catalog.DeleteHardware(id, options); };
-  return DeleteEntry(request, request.hardware_id(), "hardware_id", catalog, erase, response);
+  return DeleteEntry(request, caller, request.hardware_id(), "hardware_id", catalog, erase, response);
 }
 
-absl::Status Delete(const v1::DeleteModelRequest& request, catalog::Catalog& catalog,
+absl::Status Delete(const v1::DeleteModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                     v1::DeleteModelResponse& response) {
   const auto erase = [&catalog](const auto& id, const auto& options) { return catalog.DeleteModel(id, options); };
-  return DeleteEntry(request, request.model_id(), "model_id", catalog, erase, response);
+  return DeleteEntry(request, caller, request.model_id(), "model_id", catalog, erase, response);
 }
 
 }  // namespace foretoken::rpc

@@ -17,12 +17,44 @@ const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 class SharedStore : public CatalogStore {
  public:
   explicit SharedStore(CatalogStore& store) : store_(store) {}
-  absl::StatusOr<StoreContents> ReadAll() override { return store_.ReadAll(); }
-  absl::StatusOr<int64_t> ReadRevision() override { return store_.ReadRevision(); }
+  std::string_view kind() const override { return "shared"; }
+  absl::StatusOr<StoreContents> ReadAll() override {
+    if (!fault.ok()) return fault;
+    return store_.ReadAll();
+  }
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override {
+    if (!fault.ok()) return fault;
+    return store_.ReadRevision(deadline);
+  }
+  absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override {
+    if (!fault.ok()) return fault;
+    if (forgetful) return std::nullopt;
+    return store_.ReadChanges(after, reach, deadline);
+  }
+  absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) override {
+    return store_.ReadHistory(kind, id);
+  }
   absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override { return store_.Write(write); }
+
+  absl::Status fault;      // what every reading answers
+  bool forgetful = false;  // no change is told, as after a compaction
 
  private:
   CatalogStore& store_;
+};
+
+// One store, then another in its place, as after a backup was restored.
+class SwitchedStore : public SharedStore {
+ public:
+  SwitchedStore(CatalogStore& store, CatalogStore& backup) : SharedStore(store), backup_(backup) {}
+  absl::StatusOr<StoreContents> ReadAll() override { return to_backup ? backup_.ReadAll() : SharedStore::ReadAll(); }
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override {
+    return to_backup ? backup_.ReadRevision(deadline) : SharedStore::ReadRevision(deadline);
+  }
+  bool to_backup = false;
+
+ private:
+  CatalogStore& backup_;
 };
 
 v1::HardwareSpec Hardware(const std::string& id, double bandwidth) {
@@ -39,8 +71,10 @@ Bundle OneEntry() {
 
 class CatalogTest : public testing::Test {
  protected:
-  std::unique_ptr<Catalog> Open() {
-    return *Catalog::Open(OneEntry(), std::make_unique<SharedStore>(store_), [this] { return now_; });
+  std::unique_ptr<Catalog> Open(SharedStore** store = nullptr) {
+    auto owned = std::make_unique<SharedStore>(store_);
+    if (store != nullptr) *store = owned.get();
+    return *Catalog::Open(OneEntry(), std::move(owned), [this] { return now_; });
   }
   static double Bandwidth(const Catalog& catalog, const std::string& id) {
     const auto record = catalog.snapshot()->FindHardware(id, "hardware_id");
@@ -80,7 +114,7 @@ TEST_F(CatalogTest, TheEtagOfABundledEntryStandsForIt) {
 TEST_F(CatalogTest, ValidateOnlyChecksEverythingAndStoresNothing) {
   const auto catalog = Open();
   EXPECT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {.validate_only = true}).ok());
-  EXPECT_EQ(*store_.ReadRevision(), 0);
+  EXPECT_EQ(*store_.ReadRevision(absl::InfiniteFuture()), 0);
   EXPECT_EQ(Bandwidth(*catalog, "chip-b"), 0);
   ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {}).ok());
   EXPECT_EQ(DetailOf(catalog->PutHardware(Hardware("chip-b", 2e12), {.validate_only = true}).status()).reason,
@@ -103,18 +137,141 @@ TEST_F(CatalogTest, AnotherProcessSeesAWriteAtItsNextRefresh) {
 
 TEST_F(CatalogTest, RefreshTellsThatTheSnapshotIsStillGood) {
   const auto catalog = Open();
-  now_ += absl::Minutes(1);
-  EXPECT_EQ(catalog->snapshot()->loaded(), kNow);
+  now_ += absl::Seconds(20);
+  EXPECT_EQ(catalog->status().agreed, kNow);
   ASSERT_TRUE(catalog->Refresh().ok());
-  EXPECT_EQ(catalog->snapshot()->loaded(), now_);
+  EXPECT_EQ(catalog->status().agreed, now_);
 }
 
-TEST_F(CatalogTest, AnEntryThatCannotBeReadIsSkippedAndCounted) {
+TEST_F(CatalogTest, AStoreThatIsAwayIsToldOnceTheSnapshotIsOld) {
+  SharedStore* store = nullptr;
+  const auto catalog = Open(&store);
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {}).ok());
+  store->fault = Refusal(Reason::kStoreUnavailable, "", "away");
+  now_ += absl::Seconds(2);
+  EXPECT_FALSE(catalog->Refresh().ok());
+  EXPECT_FALSE(catalog->snapshot()->revision().has_stale_since());
+  now_ += absl::Seconds(2);
+  EXPECT_FALSE(catalog->Refresh().ok());
+  EXPECT_EQ(catalog->snapshot()->revision().stale_since().seconds(), absl::ToUnixSeconds(kNow));
+  EXPECT_EQ(catalog->snapshot()->revision().store_revision(), 1);
+  EXPECT_EQ(Bandwidth(*catalog, "chip-b"), 2e12);
+  EXPECT_EQ(catalog->status().last_error, "away");
+  EXPECT_EQ(catalog->status().last_error_time, now_);
+  EXPECT_EQ(catalog->status().errors, 2);
+  const absl::Status write = catalog->PutHardware(Hardware("chip-c", 2e12), {}).status();
+  EXPECT_EQ(DetailOf(write).reason, Reason::kStoreUnavailable);
+  EXPECT_EQ(write.message(), "away; nothing was written");
+  store->fault = absl::OkStatus();
+  EXPECT_TRUE(catalog->Refresh().ok());
+  EXPECT_FALSE(catalog->snapshot()->revision().has_stale_since());
+}
+
+TEST_F(CatalogTest, AStoreThatCannotTellItsChangesIsReadInFull) {
+  SharedStore* store = nullptr;
+  const auto there = Open(&store);
+  store->forgetful = true;
+  const int64_t before = there->status().full_readings;
+  ASSERT_TRUE(Open()->PutHardware(Hardware("chip-b", 2e12), {}).ok());
+  ASSERT_TRUE(there->Refresh().ok());
+  EXPECT_EQ(Bandwidth(*there, "chip-b"), 2e12);
+  EXPECT_EQ(there->status().full_readings, before + 1);
+}
+
+TEST_F(CatalogTest, AllOfTheStoreIsReadNowAndThen) {
+  const auto catalog = Open();
+  ASSERT_TRUE(catalog->Refresh().ok());
+  EXPECT_EQ(catalog->status().full_readings, 1);
+  now_ += Catalog::kFullReadingInterval;
+  ASSERT_TRUE(catalog->Refresh().ok());
+  EXPECT_EQ(catalog->status().full_readings, 2);
+}
+
+TEST_F(CatalogTest, AStoreThatWasPutBackToABackupIsFollowed) {
+  MemoryStore backup;
+  ASSERT_TRUE(backup.Write({.id = "chip-b", .value = Hardware("chip-b", 5e12).SerializeAsString(), .now = kNow}).ok());
+  auto owned = std::make_unique<SwitchedStore>(store_, backup);
+  SwitchedStore& switched = *owned;
+  const auto catalog = *Catalog::Open(OneEntry(), std::move(owned), [this] { return now_; });
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {}).ok());
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-c", 2e12), {}).ok());
+  switched.to_backup = true;
+  ASSERT_TRUE(catalog->Refresh().ok());
+  EXPECT_EQ(Bandwidth(*catalog, "chip-b"), 5e12);
+  EXPECT_EQ(Bandwidth(*catalog, "chip-c"), 0);
+  EXPECT_EQ(catalog->snapshot()->revision().store_revision(), 1);
+}
+
+TEST_F(CatalogTest, AnEntryThatCannotBeReadIsSkippedAndNamed) {
   ASSERT_TRUE(store_.Write({.id = "broken", .value = "\xff\xff not a spec", .now = kNow}).ok());
   ASSERT_TRUE(store_.Write({.id = "other", .value = Hardware("mismatch", 1).SerializeAsString(), .now = kNow}).ok());
   const auto catalog = Open();
-  EXPECT_EQ(catalog->skipped_entries(), 2);
+  const std::vector<v1::SkippedEntry> skipped = catalog->status().skipped;
+  ASSERT_EQ(skipped.size(), 2u);
+  EXPECT_EQ(skipped[0].name(), "hardware/broken");
+  EXPECT_EQ(skipped[0].store_revision(), 1);
+  EXPECT_EQ(skipped[1].reason(), "holds an entry of id \"mismatch\"");
   EXPECT_EQ(catalog->snapshot()->hardware().size(), 1u);
+}
+
+TEST_F(CatalogTest, AnEntryIsReadAndPutBackAsItWas) {
+  const auto catalog = Open();
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 2e12), {.author = "me"}).ok());                  // revision 1
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-a", 9e12), {.etag = "*", .author = "you"}).ok());    // revision 2
+  EXPECT_EQ(catalog->HardwareAt("chip-a", 0)->origin(), v1::ENTRY_ORIGIN_BUNDLED);
+  EXPECT_EQ(catalog->HardwareAt("chip-a", 1)->spec().memory_bandwidth_bytes_per_second(), 2e12);
+  EXPECT_EQ(catalog->HardwareAt("chip-a", 2)->spec().memory_bandwidth_bytes_per_second(), 9e12);
+  EXPECT_EQ(DetailOf(catalog->HardwareAt("chip-a", 3).status()).reason, Reason::kInvalidField);
+  EXPECT_EQ(DetailOf(catalog->HardwareAt("chip-b", 2).status()).reason, Reason::kUnknownId);
+  EXPECT_EQ((*catalog->RollbackHardware("chip-a", 1, {}))->spec().memory_bandwidth_bytes_per_second(), 2e12);
+  EXPECT_EQ(Bandwidth(*catalog, "chip-a"), 2e12);
+  const auto history = *catalog->History(EntryKind::kHardware, "chip-a");
+  ASSERT_EQ(history.size(), 3u);
+  EXPECT_EQ(history[0].action, WriteAction::kRollback);
+  EXPECT_EQ(history[1].author, "you");
+  EXPECT_FALSE(*catalog->RollbackHardware("chip-a", 0, {})) << "nothing was registered then";
+  EXPECT_EQ(Bandwidth(*catalog, "chip-a"), 1e12);
+  EXPECT_EQ(DetailOf(catalog->History(EntryKind::kHardware, "chip-b").status()).reason, Reason::kUnknownId);
+}
+
+TEST_F(CatalogTest, ARollbackHeedsItsEtag) {
+  const auto catalog = Open();
+  const std::string first = catalog->PutHardware(Hardware("chip-b", 2e12), {})->etag();
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 9e12), {.etag = "*"}).ok());
+  const absl::Status late = catalog->RollbackHardware("chip-b", 1, {.etag = first}).status();
+  EXPECT_EQ(DetailOf(late).reason, Reason::kEtagMismatch);
+  EXPECT_EQ(Bandwidth(*catalog, "chip-b"), 9e12);
+}
+
+TEST_F(CatalogTest, ARevisionThatIsNoLongerKeptIsRefused) {
+  const auto catalog = Open();
+  for (int i = 1; i <= kKeptRevisions + 1; ++i) {
+    ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", i), {.etag = "*"}).ok());
+  }
+  const absl::Status status = catalog->HardwareAt("chip-b", 1).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kRevisionNotKept);
+  EXPECT_EQ(status.message(),
+            "store_revision 1; the history of \"chip-b\" begins at 2: the last 10 revisions are kept");
+}
+
+TEST_F(CatalogTest, ADryRunHeedsARequestIdThatWasUsed) {
+  const auto catalog = Open();
+  ASSERT_TRUE(catalog->PutHardware(Hardware("chip-b", 2e12), {.request_id = "job", .payload_digest = "1"}).ok());
+  const absl::Status other =
+      catalog->PutHardware(Hardware("chip-b", 3e12), {.request_id = "job", .payload_digest = "2", .validate_only = true})
+          .status();
+  EXPECT_EQ(DetailOf(other).reason, Reason::kRequestIdReused);
+}
+
+// A CI job on one replica replaces what another job just registered at another replica.
+TEST_F(CatalogTest, AWriteKeepsTheProfilesOfTheVersionThatItReplaces) {
+  const auto here = Open();
+  const auto there = Open();
+  v1::HardwareSpec spec = Hardware("chip-b", 2e12);
+  spec.add_linear_profiles()->set_model_id("m");
+  spec.mutable_linear_profiles(0)->set_prefill_tokens_per_second(1000);
+  const std::string etag = here->PutHardware(spec, {})->etag();
+  EXPECT_EQ(there->PutHardware(Hardware("chip-b", 3e12), {.etag = etag})->spec().linear_profiles_size(), 1);
 }
 
 TEST_F(CatalogTest, ProfilesOutliveAChangeOfTheFigures) {

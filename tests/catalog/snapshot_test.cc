@@ -4,6 +4,7 @@
 
 #include "estimator/errors.h"
 #include "server/catalog/bundle.h"
+#include "server/catalog/overlay.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -12,7 +13,8 @@ TEST(SnapshotTest, AnIdTooLongToBeOneIsRefusedWithoutALookAtTheOthers) {
   const Bundle bundle =
       *ParseBundle({{"hardware/chip-a.textproto",
                      "id: \"chip-a\" memory_bandwidth_bytes_per_second: 1e12 sources { citation: \"x\" }"}});
-  const Snapshot snapshot(bundle.hardware, {}, {}, bundle.calibrations, absl::UnixEpoch());
+  const auto catalog = Overlay(bundle).MakeSnapshot();
+  const Snapshot& snapshot = *catalog;
   struct Case {
     const char* name;
     std::string id;

@@ -1,67 +1,78 @@
 // What every store must do, run over each of them.
 #include "server/catalog/store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <atomic>
 #include <set>
 #include <thread>
 
+#include "absl/time/clock.h"
 #include "estimator/errors.h"
-#include "server/catalog/memory_store.h"
-#include "server/catalog/sqlite_store.h"
 #include "server/catalog/store_factory.h"
+#include "tests/catalog/etcd_server.h"
+#include "tests/catalog/temporary_folder.h"
 
 namespace foretoken::catalog {
 namespace {
 
-namespace fs = std::filesystem;
-
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
-
-// A temporary folder of one test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "foretoken-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  std::string File(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 StoreWrite Put(const std::string& id, const std::string& value) {
   return {.kind = EntryKind::kHardware, .id = id, .value = value, .now = kNow};
 }
 
+StoreWrite Erase(const std::string& id) {
+  return {.kind = EntryKind::kHardware, .id = id, .value = {}, .action = WriteAction::kDelete, .now = kNow};
+}
+
+// One etcd for all tests of the process; each has a prefix of its own.
+EtcdServer& Etcd() {
+  static EtcdServer server;
+  return server;
+}
+
 class StoreTest : public testing::TestWithParam<const char*> {
  protected:
-  StoreTest() { Open(); }
-  void Open() {
-    const std::string name = GetParam();
-    store_ = *OpenStore(name == "memory" ? "memory:" : "sqlite:" + folder_.File("state/catalog.db"));
+  StoreTest() { store_ = Open(); }
+  // The same store once more, as another process would; a memory store is another one.
+  std::unique_ptr<CatalogStore> Open() {
+    const std::string kind = GetParam();
+    std::string name = "memory:";
+    if (kind == "sqlite") name = "sqlite:" + folder_.File("state/catalog.db");
+    if (kind == "etcd") name = "etcd:" + Etcd().address() + folder_.File("");
+    auto store = *OpenStore(name);
+    store->OnNews([this] { ++news_; });
+    EXPECT_TRUE(store->ReadAll().ok());  // a catalog begins so
+    return store;
   }
   Reason ReasonOf(const StoreWrite& write) { return DetailOf(store_->Write(write).status()).reason; }
+  StoreChanges ChangesAfter(CatalogStore& store, int64_t after, int64_t reach) {
+    const auto changes = *store.ReadChanges(after, reach, absl::Now() + absl::Seconds(10));
+    EXPECT_TRUE(changes.has_value());
+    return changes.value_or(StoreChanges{});
+  }
 
   TemporaryFolder folder_;
+  std::atomic<int> news_{0};
   std::unique_ptr<CatalogStore> store_;
 };
 
 TEST_P(StoreTest, KeepsWhatWasWritten) {
-  EXPECT_EQ(*store_->ReadRevision(), 0);
+  EXPECT_EQ(store_->kind(), GetParam());
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
   const StoreWriteResult written = *store_->Write(Put("a", std::string("bytes\0and more", 14)));
-  EXPECT_EQ(written.revision, 1);
+  EXPECT_GT(written.revision, 0);
   const StoreContents contents = *store_->ReadAll();
-  EXPECT_EQ(contents.revision, 1);
+  EXPECT_EQ(contents.revision, written.revision);
   ASSERT_EQ(contents.entries.size(), 1u);
   EXPECT_EQ(contents.entries[0].id, "a");
   EXPECT_EQ(contents.entries[0].value, std::string("bytes\0and more", 14));
   EXPECT_EQ(contents.entries[0].etag, written.etag);
+  EXPECT_EQ(contents.entries[0].revision, written.revision);
   EXPECT_EQ(contents.entries[0].update_time, kNow);
+  EXPECT_EQ(contents.entries[0].fault, "");
 }
 
 TEST_P(StoreTest, KindsDoNotMeet) {
@@ -70,6 +81,7 @@ TEST_P(StoreTest, KindsDoNotMeet) {
   ASSERT_TRUE(store_->Write(Put("a", "hardware")).ok());
   ASSERT_TRUE(store_->Write(model).ok());
   EXPECT_EQ(store_->ReadAll()->entries.size(), 2u);
+  EXPECT_EQ(store_->ReadHistory(EntryKind::kModel, "a")->size(), 1u);
 }
 
 TEST_P(StoreTest, EtagsDecide) {
@@ -89,19 +101,31 @@ TEST_P(StoreTest, EtagsDecide) {
   StoreWrite nothing = Put("b", "1");
   nothing.etag = second;
   EXPECT_EQ(ReasonOf(nothing), Reason::kEtagMismatch);
+  StoreWrite erase = Erase("a");
+  erase.etag = second;
+  EXPECT_EQ(ReasonOf(erase), Reason::kEtagMismatch);
+}
+
+TEST_P(StoreTest, EtagsDoNotRepeatInAStoreMadeAnew) {
+  TemporaryFolder other;
+  const std::string kind = GetParam();
+  const std::string first = store_->Write(Put("a", "1"))->etag;
+  const auto anew = *OpenStore(kind == "memory"   ? "memory:"
+                               : kind == "sqlite" ? "sqlite:" + other.File("catalog.db")
+                                                  : "etcd:" + Etcd().address() + other.File(""));
+  EXPECT_NE(anew->Write(Put("a", "1"))->etag, first);
 }
 
 TEST_P(StoreTest, TheRevisionOnlyGrowsAndARefusedWriteLeavesIt) {
-  ASSERT_TRUE(store_->Write(Put("a", "1")).ok());
+  const int64_t first = store_->Write(Put("a", "1"))->revision;
   EXPECT_EQ(ReasonOf(Put("a", "2")), Reason::kAlreadyExists);
-  EXPECT_EQ(*store_->ReadRevision(), 1);
-  StoreWrite erase = Put("a", "");
-  erase.value.reset();
-  EXPECT_EQ(store_->Write(erase)->revision, 2);
-  EXPECT_EQ(ReasonOf(erase), Reason::kUnknownId);
-  EXPECT_EQ(*store_->ReadRevision(), 2);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), first);
+  const int64_t second = store_->Write(Erase("a"))->revision;
+  EXPECT_GT(second, first);
+  EXPECT_EQ(ReasonOf(Erase("a")), Reason::kUnknownId);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), second);
   EXPECT_TRUE(store_->ReadAll()->entries.empty());
-  EXPECT_EQ(store_->ReadAll()->revision, 2);
+  EXPECT_EQ(store_->ReadAll()->revision, second);
 }
 
 TEST_P(StoreTest, ARepeatedRequestGetsTheFirstAnswer) {
@@ -111,12 +135,41 @@ TEST_P(StoreTest, ARepeatedRequestGetsTheFirstAnswer) {
   const StoreWriteResult first = *store_->Write(write);
   const StoreWriteResult again = *store_->Write(write);
   EXPECT_EQ(again.etag, first.etag);
+  EXPECT_EQ(again.revision, first.revision);
   EXPECT_EQ(again.value, "1");
-  EXPECT_EQ(*store_->ReadRevision(), 1);
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), first.revision);
   write.payload_digest = "d2";
   EXPECT_EQ(ReasonOf(write), Reason::kRequestIdReused);
   write.now = kNow + absl::Hours(26);  // forgotten by now
   EXPECT_EQ(ReasonOf(write), Reason::kAlreadyExists);
+}
+
+TEST_P(StoreTest, ARepeatedDeleteGetsTheFirstAnswer) {
+  ASSERT_TRUE(store_->Write(Put("a", "1")).ok());
+  StoreWrite erase = Erase("a");
+  erase.request_id = "job-8";
+  const StoreWriteResult first = *store_->Write(erase);
+  const StoreWriteResult again = *store_->Write(erase);
+  EXPECT_EQ(again.revision, first.revision);
+  EXPECT_EQ(again.etag, "");
+  EXPECT_FALSE(again.value);
+}
+
+TEST_P(StoreTest, ADryRunChecksEverythingAndWritesNothing) {
+  StoreWrite dry = Put("a", "1");
+  dry.dry_run = true;
+  dry.request_id = "job-9";
+  dry.payload_digest = "d1";
+  EXPECT_TRUE(store_->Write(dry).ok());
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
+  StoreWrite wet = dry;
+  wet.dry_run = false;
+  const std::string etag = store_->Write(wet)->etag;
+  EXPECT_EQ(store_->Write(dry)->etag, etag);  // the first answer
+  dry.payload_digest = "d2";
+  EXPECT_EQ(ReasonOf(dry), Reason::kRequestIdReused);
+  dry.request_id = "";
+  EXPECT_EQ(ReasonOf(dry), Reason::kAlreadyExists);
 }
 
 TEST_P(StoreTest, OfManyWritersWithOneEtagOneWins) {
@@ -136,62 +189,138 @@ TEST_P(StoreTest, OfManyWritersWithOneEtagOneWins) {
   }
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(won, 1);
-  EXPECT_EQ(*store_->ReadRevision(), 2);
+  EXPECT_EQ(store_->ReadHistory(EntryKind::kHardware, "a")->size(), 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StoreTest, testing::Values("memory", "sqlite"));
+TEST_P(StoreTest, OfManyWritersThatReplaceWhateverIsThereNoneIsLost) {
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 8; ++i) {
+    writers.emplace_back([&, i] {
+      StoreWrite write = Put("a", std::to_string(i));
+      write.etag = "*";
+      EXPECT_TRUE(store_->Write(write).ok());
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::vector<StoredRevision> history = *store_->ReadHistory(EntryKind::kHardware, "a");
+  ASSERT_EQ(history.size(), 8u);
+  std::set<std::string> values;
+  for (const StoredRevision& one : history) values.insert(*one.value);
+  EXPECT_EQ(values.size(), 8u);
+  EXPECT_EQ(store_->ReadAll()->entries[0].value, history[0].value);
+}
 
-TEST(SqliteStoreTest, SurvivesReopeningWithItsRequests) {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("c.db");
+TEST_P(StoreTest, HistoryTellsWhoWhenAndWhatOfTheLastRevisions) {
+  StoreWrite first = Put("a", "1");
+  first.author = "ci@host";
+  first.peer = "ipv4:10.0.0.7:1";
+  const StoreWriteResult written = *store_->Write(first);
+  ASSERT_TRUE(store_->Write(Erase("a")).ok());
+  const std::vector<StoredRevision> history = *store_->ReadHistory(EntryKind::kHardware, "a");
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].action, WriteAction::kDelete);
+  EXPECT_EQ(history[0].sequence, 2);
+  EXPECT_FALSE(history[0].value);
+  EXPECT_EQ(history[0].etag, "");
+  EXPECT_EQ(history[1].revision, written.revision);
+  EXPECT_EQ(history[1].sequence, 1);
+  EXPECT_EQ(history[1].author, "ci@host");
+  EXPECT_EQ(history[1].peer, "ipv4:10.0.0.7:1");
+  EXPECT_EQ(history[1].update_time, kNow);
+  EXPECT_EQ(history[1].value, "1");
+  EXPECT_EQ(history[1].etag, written.etag);
+  EXPECT_TRUE(store_->ReadHistory(EntryKind::kHardware, "b")->empty());
+}
+
+TEST_P(StoreTest, HistoryKeepsTheLastRevisionsAlone) {
+  for (int i = 1; i <= kKeptRevisions + 3; ++i) {
+    StoreWrite write = Put("a", std::to_string(i));
+    write.etag = "*";
+    ASSERT_TRUE(store_->Write(write).ok());
+  }
+  const std::vector<StoredRevision> history = *store_->ReadHistory(EntryKind::kHardware, "a");
+  ASSERT_EQ(history.size(), static_cast<size_t>(kKeptRevisions));
+  EXPECT_EQ(history.front().value, "13");
+  EXPECT_EQ(history.back().value, "4");
+  EXPECT_EQ(history.back().sequence, 4);
+}
+
+TEST_P(StoreTest, ChangesTellPutsAndDeletesInOrder) {
+  const int64_t first = store_->Write(Put("a", "1"))->revision;
+  ASSERT_TRUE(store_->Write(Put("b", "1")).ok());
+  const int64_t last = store_->Write(Erase("a"))->revision;
+  const StoreChanges changes = ChangesAfter(*store_, first, last);
+  EXPECT_EQ(changes.revision, last);
+  ASSERT_EQ(changes.entries.size(), 2u);
+  EXPECT_EQ(changes.entries[0].id, "b");
+  EXPECT_EQ(changes.entries[0].value, "1");
+  EXPECT_EQ(changes.entries[1].id, "a");
+  EXPECT_FALSE(changes.entries[1].value);
+  EXPECT_EQ(changes.entries[1].revision, last);
+  EXPECT_TRUE(ChangesAfter(*store_, last, last).entries.empty());
+}
+
+TEST_P(StoreTest, AWriteThatIsOutOfTimeSaysThatNothingWasWritten) {
+  if (std::string(GetParam()) == "memory") GTEST_SKIP() << "it never waits";
+  StoreWrite late = Put("a", "1");
+  late.deadline = absl::Now() - absl::Seconds(1);
+  const absl::Status status = store_->Write(late).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kStoreUnavailable);
+  EXPECT_THAT(std::string(status.message()), testing::EndsWith(kNothingWritten));
+  EXPECT_EQ(*store_->ReadRevision(absl::InfiniteFuture()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreTest, testing::Values("memory", "sqlite", "etcd"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// What two processes on one store promise each other.
+using SharedStoreTest = StoreTest;
+
+TEST_P(SharedStoreTest, EachSeesWhatTheOtherWrites) {
+  const auto other = Open();
+  const int64_t written = store_->Write(Put("a", "1"))->revision;
+  EXPECT_EQ(*other->ReadRevision(absl::InfiniteFuture()), written);
+  const StoreChanges changes = ChangesAfter(*other, 0, written);
+  ASSERT_EQ(changes.entries.size(), 1u);
+  EXPECT_EQ(changes.entries[0].value, "1");
+}
+
+TEST_P(SharedStoreTest, EtagsAndRequestIdsHoldAcrossBoth) {
+  const auto other = Open();
   StoreWrite write = Put("a", "1");
   write.request_id = "job-7";
-  const std::string etag = (*SqliteStore::Open(path))->Write(write)->etag;
-  const auto store = *SqliteStore::Open(path);
-  EXPECT_EQ(store->Write(write)->etag, etag);
-  EXPECT_EQ(store->ReadAll()->entries.size(), 1u);
+  const std::string etag = store_->Write(write)->etag;
+  EXPECT_EQ(other->Write(write)->etag, etag);
+  StoreWrite swap = Put("a", "2");
+  swap.etag = etag;
+  EXPECT_TRUE(other->Write(swap).ok());
+  EXPECT_EQ(ReasonOf(swap), Reason::kEtagMismatch);
 }
 
-TEST(SqliteStoreTest, TwoProcessesShareAFile) {
-  const TemporaryFolder folder;
-  const auto one = *SqliteStore::Open(folder.File("c.db"));
-  const auto other = *SqliteStore::Open(folder.File("c.db"));
+TEST_P(SharedStoreTest, NothingIsLostWhereBothWrite) {
+  const auto other = Open();
   std::vector<std::thread> writers;
-  for (CatalogStore* store : {one.get(), other.get()}) {
-    writers.emplace_back([store] {
+  for (CatalogStore* store : {store_.get(), other.get()}) {
+    writers.emplace_back([store, name = store == other.get() ? "other" : "one"] {
       for (int i = 0; i < 20; ++i) {
-        const std::string id = std::to_string(reinterpret_cast<uintptr_t>(store)) + "-" + std::to_string(i);
-        EXPECT_TRUE(store->Write(Put(id, "x")).ok());
+        EXPECT_TRUE(store->Write(Put(std::string(name) + "-" + std::to_string(i), "x")).ok());
       }
     });
   }
   for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(*one->ReadRevision(), 40);
   std::set<std::string> etags;
   const StoreContents contents = *other->ReadAll();
   for (const StoredEntry& entry : contents.entries) etags.insert(entry.etag);
   EXPECT_EQ(etags.size(), 40u);
 }
 
-TEST(SqliteStoreTest, AFileOfANewerProgramIsRefused) {
-  const TemporaryFolder folder;
-  auto database = *SqliteDatabase::Open(folder.File("c.db"), 100);
-  ASSERT_TRUE(database.Execute("PRAGMA user_version = 99").ok());
-  const absl::Status status = SqliteStore::Open(folder.File("c.db")).status();
-  EXPECT_EQ(DetailOf(status).reason, Reason::kStoreUnavailable);
-  EXPECT_NE(status.message().find("version 99 of a newer program"), absl::string_view::npos) << status;
-}
-
-TEST(SqliteStoreTest, AFileThatIsNoDatabaseIsRefused) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.File("c.db")) << std::string(4096, 'x');
-  EXPECT_EQ(DetailOf(SqliteStore::Open(folder.File("c.db")).status()).reason, Reason::kStoreUnavailable);
-}
+INSTANTIATE_TEST_SUITE_P(All, SharedStoreTest, testing::Values("sqlite", "etcd"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(OpenStoreTest, NamesWhatIsAllowed) {
   const absl::Status status = OpenStore("redis:localhost").status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kInvalidField);
-  EXPECT_EQ(status.message(), "catalog_store \"redis:localhost\"; allowed: sqlite:PATH, memory:");
+  EXPECT_EQ(status.message(), "catalog_store \"redis:localhost\"; allowed: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX], memory:");
 }
 
 }  // namespace

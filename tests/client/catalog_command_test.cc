@@ -98,5 +98,45 @@ TEST_F(CatalogCommandTest, Delete) {
   EXPECT_EQ(Run({"delete", "model", "small"}).code, kNotModelled);  // the fake does not implement it
 }
 
+TEST_F(CatalogCommandTest, RevisionsTellWhoWhenAndWhat) {
+  EXPECT_EQ(Run({"revisions", "hardware", "gpu-a"}).out,
+            "revision  time                  action    author  peer             etag  changed\n"
+            "       7  2023-11-14T22:14:20Z  delete    ann@ci  ipv4:10.0.0.7:1        id\n"
+            "       5  2023-11-14T22:13:20Z  register                           r5-1  id vendor\n");
+  EXPECT_THAT(Run({"revisions", "hardware", "gpu-a", "--output", "csv"}).out,
+              HasSubstr("\n5,2023-11-14T22:13:20Z,register,,,r5-1,id vendor\n"));
+  EXPECT_EQ(Run({"revisions", "hardware", "gpu-x"}).code, kNotFound);
+}
+
+TEST_F(CatalogCommandTest, GetAsksForARevision) {
+  EXPECT_EQ(Run({"get", "hardware", "gpu-a", "--revision", "5"}).code, kOk);
+  EXPECT_EQ(server_.catalog.last_get.store_revision(), 5);
+  EXPECT_EQ(Run({"get", "hardware", "gpu-a"}).code, kOk);
+  EXPECT_FALSE(server_.catalog.last_get.has_store_revision());
+}
+
+TEST_F(CatalogCommandTest, RollbackSaysWhatIsThereNow) {
+  EXPECT_EQ(Run({"rollback", "hardware", "gpu-a", "5", "--etag", "r7-1"}).out,
+            "hardware gpu-a is as at revision 5, etag r8-1, catalog 0123456789ab revision 7\n");
+  EXPECT_EQ(server_.catalog.last_rollback.store_revision(), 5);
+  EXPECT_EQ(server_.catalog.last_rollback.etag(), "r7-1");
+  EXPECT_EQ(server_.catalog.last_rollback.request_id().size(), 32u);
+  EXPECT_EQ(server_.catalog.last_author, "tester");
+  EXPECT_EQ(Run({"rollback", "hardware", "gpu-a", "0"}).out,
+            "hardware gpu-a is as at revision 0: not registered, catalog 0123456789ab revision 7\n");
+}
+
+TEST_F(CatalogCommandTest, CatalogStatusTellsOfAStaleStore) {
+  EXPECT_EQ(Run({"catalog-status"}).out, "catalog 0123456789ab revision 7\netcd store, agreed with 500 ms ago\n");
+  server_.catalog.stale = true;
+  const CliResult stale = Run({"catalog-status"});
+  EXPECT_EQ(stale.code, kNo);
+  EXPECT_EQ(stale.out,
+            "catalog 0123456789ab revision 7, STALE: the store has not answered since 2023-11-14T22:13:20Z\n"
+            "etcd store, agreed with 500 ms ago\n"
+            "last error at 2023-11-14T22:13:24Z: no answer in time\n"
+            "skipped hardware/x of revision 3: garbage\n");
+}
+
 }  // namespace
 }  // namespace foretoken::cli

@@ -290,6 +290,7 @@ grpc::Status FakeCatalog::RegisterModel(grpc::ServerContext*, const v1::Register
 
 grpc::Status FakeCatalog::GetHardware(grpc::ServerContext*, const v1::GetHardwareRequest* request,
                                       v1::GetHardwareResponse* response) {
+  last_get = *request;
   if (request->hardware_id() != "gpu-a") {
     return Refuse(grpc::StatusCode::NOT_FOUND, "UNKNOWN_ID", "closest: gpu-a", "hardware_id");
   }
@@ -319,6 +320,56 @@ grpc::Status FakeCatalog::DeleteHardware(grpc::ServerContext*, const v1::DeleteH
     return Refuse(grpc::StatusCode::ABORTED, "ETAG_MISMATCH", "etag x; the current one is e1");
   }
   SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::ListRevisions(grpc::ServerContext*, const v1::ListRevisionsRequest* request,
+                                        v1::ListRevisionsResponse* response) {
+  if (request->hardware_id() != "gpu-a") {
+    return Refuse(grpc::StatusCode::NOT_FOUND, "UNKNOWN_ID", "was never registered");
+  }
+  v1::EntryRevision& gone = *response->add_revisions();
+  gone.set_store_revision(7);
+  gone.mutable_write_time()->set_seconds(1'700'000'060);
+  gone.set_action(v1::WRITE_ACTION_DELETE);
+  gone.set_author("ann@ci");
+  gone.set_peer("ipv4:10.0.0.7:1");
+  gone.add_changed_fields("id");
+  v1::EntryRevision& first = *response->add_revisions();
+  first.set_store_revision(5);
+  first.mutable_write_time()->set_seconds(1'700'000'000);
+  first.set_action(v1::WRITE_ACTION_REGISTER);
+  first.set_etag("r5-1");
+  first.add_changed_fields("id");
+  first.add_changed_fields("vendor");
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::RollbackHardware(grpc::ServerContext* context, const v1::RollbackHardwareRequest* request,
+                                           v1::RollbackHardwareResponse* response) {
+  last_rollback = *request;
+  const auto author = context->client_metadata().find("foretoken-author");
+  if (author != context->client_metadata().end()) {
+    last_author = std::string(author->second.data(), author->second.size());
+  }
+  if (request->store_revision() > 0) response->mutable_entry()->set_etag("r8-1");
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::GetCatalogStatus(grpc::ServerContext*, const v1::GetCatalogStatusRequest*,
+                                           v1::GetCatalogStatusResponse* response) {
+  SetRevision(response->mutable_catalog_revision());
+  response->set_store_kind("etcd");
+  response->set_age_seconds(0.5);
+  if (!stale) return grpc::Status::OK;
+  response->mutable_catalog_revision()->mutable_stale_since()->set_seconds(1'700'000'000);
+  response->set_last_error("no answer in time");
+  response->mutable_last_error_time()->set_seconds(1'700'000'004);
+  v1::SkippedEntry& skipped = *response->add_skipped_entries();
+  skipped.set_name("hardware/x");
+  skipped.set_store_revision(3);
+  skipped.set_reason("garbage");
   return grpc::Status::OK;
 }
 

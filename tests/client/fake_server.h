@@ -53,11 +53,22 @@ class FakeCatalog : public v1::CatalogService::Service {
                           v1::ListModelsResponse* response) override;
   grpc::Status DeleteHardware(grpc::ServerContext* context, const v1::DeleteHardwareRequest* request,
                               v1::DeleteHardwareResponse* response) override;
+  // Two revisions of gpu-a: 5 registered it, 7 deleted it.
+  grpc::Status ListRevisions(grpc::ServerContext* context, const v1::ListRevisionsRequest* request,
+                             v1::ListRevisionsResponse* response) override;
+  grpc::Status RollbackHardware(grpc::ServerContext* context, const v1::RollbackHardwareRequest* request,
+                                v1::RollbackHardwareResponse* response) override;
+  grpc::Status GetCatalogStatus(grpc::ServerContext* context, const v1::GetCatalogStatusRequest* request,
+                                v1::GetCatalogStatusResponse* response) override;
 
   std::atomic<int> calls = 0;
   std::atomic<int> failures = 0;
   v1::RegisterHardwareRequest last_hardware;
   v1::RegisterModelRequest last_model;
+  v1::GetHardwareRequest last_get;
+  v1::RollbackHardwareRequest last_rollback;
+  std::string last_author;           // of the last rollback
+  std::atomic<bool> stale = false;  // the store is away
 };
 
 // Both services, and the standard health service, on a free port of the loopback.

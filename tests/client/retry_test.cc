@@ -46,5 +46,15 @@ TEST(CallWithRetryTest, OnlyUnavailableOnlyRepeatableOnlyInTime) {
   EXPECT_EQ(Attempts({.policy = {}, .repeatable = true, .deadline = far, .sleep = {}}, absl::OkStatus()), 1);
 }
 
+TEST(CallWithRetryTest, TheCauseOutlivesARepetitionWithoutAnswer) {
+  const RetryLoop loop{.policy = {}, .repeatable = true, .deadline = absl::InfiniteFuture(), .sleep = [](absl::Duration) {}};
+  int calls = 0;
+  const absl::Status status = CallWithRetry(loop, [&calls] {
+    return ++calls == 1 ? absl::UnavailableError("the store is locked") : absl::DeadlineExceededError("");
+  });
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(status.ToString(), "UNAVAILABLE: the store is locked (tried again, with no answer in time)");
+}
+
 }  // namespace
 }  // namespace foretoken::client

@@ -17,6 +17,7 @@ CliResult RunCli(const client::FakeServer& server, const std::vector<std::string
   std::ostringstream out, err;
   const std::string address = server.address();
   const auto getenv = [&address](const char* name) -> const char* {
+    if (std::strcmp(name, "FORETOKEN_AUTHOR") == 0) return "tester";
     return std::strcmp(name, "FORETOKEN_SERVER") == 0 ? address.c_str() : nullptr;
   };
   const int code = RunForetoken(arguments, in, out, err, getenv);

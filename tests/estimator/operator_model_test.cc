@@ -49,6 +49,30 @@ TEST(OperatorModelTest, PrefillMatricesByHand) {
   EXPECT_NEAR(seconds, 2.0 * 8192 * 32 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008) / 312e12, 1e-9);
 }
 
+// The same matrices where the units reach 0.9 of 312 TFLOP/s and every two bytes from 2,039 GB/s serve 1,300 FLOPs:
+// 1 / (1 / 280.8e12 + 2 / (1,300 x 2,039e9)) = 231.7 TFLOP/s, 74% of the peak.
+TEST(OperatorModelTest, MatricesFedFromMemoryByHand) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  const Scenario scenario = MakeScenario(model, hardware, 8, 1024, 2);
+  const StepModel step = *MakeStepModel(scenario, {.gemm = 0.9, .gemm_reuse = 1300}, nullptr);
+  EXPECT_NEAR(step.machine.gemm.value(), 231.7e12, 0.05e12);
+  EXPECT_NEAR(MakeStepModel(scenario, {.gemm = 0.9}, nullptr)->machine.gemm.value(), 280.8e12, 1);
+}
+
+// A quarter of 40 TFLOP/s at the reference; an A100's 19.5 TFLOP/s of fp32 give sqrt(19.5 / 40) of it, 6.982 TFLOP/s.
+TEST(OperatorModelTest, DecodeAttentionScalesWithTheRootOfTheVectorPeak) {
+  const Model model = Llama2_7b();
+  Hardware hardware = A100();
+  const Scenario scenario = MakeScenario(model, hardware, 8, 1024, 2);
+  const Efficiencies damped = {.decode_attention = 0.25, .vector_reference = Teraflops(40)};
+  const auto rate = [&](const Efficiencies& e) { return MakeStepModel(scenario, e, nullptr)->machine.decode_attention; };
+  EXPECT_NEAR(rate(damped).value(), 6.982e12, 0.001e12);
+  EXPECT_NEAR(rate({.decode_attention = 0.25}).value(), 4.875e12, 1);
+  hardware.peak.fp32 = Teraflops(40);
+  EXPECT_NEAR(rate(damped).value(), 10e12, 1);
+}
+
 TEST(OperatorModelTest, OperatorRowsSumToTheirStep) {
   const Model model = Llama31_70b();
   const Hardware hardware = A100();

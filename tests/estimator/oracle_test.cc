@@ -11,10 +11,12 @@ namespace {
 
 constexpr int kScenarios = 3000;
 
-// 1e-9 where a step is piecewise linear in the context, else 1e-3.
+// 1e-9 where a step is piecewise linear in the context and the sum is of all its pieces, else 1e-3.
 double BoundOf(const Scenario& scenario) {
   const double s = scenario.deployment.roofline_exponent;
-  return s == 1 || std::isinf(s) ? 1e-9 : 1e-3;
+  const auto& window = scenario.model->sliding_window;
+  const bool sampled = window && window->chunked && scenario.workload.output_tokens > 32 * window->window_tokens;
+  return (s == 1 || std::isinf(s)) && !sampled ? 1e-9 : 1e-3;
 }
 
 // A batch with a KV cache, short enough to be summed one by one.
@@ -61,6 +63,27 @@ TEST(OracleTest, OtherModesOfTheCacheAreTheSlowSum) {
       ASSERT_NEAR(estimate.ttft.time.value(), slow, 1e-6 * slow) << Describe(scenario);
       ++pipelined;
     }
+  }
+}
+
+// Chunks far more than are summed one by one: 1,000 to 3,000 of them, and a hundred million, which take no longer.
+TEST(OracleTest, ManyChunksOfAPromptThatArrives) {
+  RandomScenarios source(5);
+  for (int i = 0; i < 100; ++i) {
+    Scenario scenario = NextSmall(source);
+    if (scenario.model->sliding_window && scenario.model->sliding_window->chunked) continue;
+    Workload& w = scenario.workload;
+    w.kv_cache_mode = KvCacheMode::kPipelinedPromptCache;
+    scenario.deployment.prefill_chunk_tokens = 1 + source.Pick(20);
+    w.prompt_tokens = *scenario.deployment.prefill_chunk_tokens * source.LogUniform(1000, 3000) + 1;
+    w.cached_prefix_tokens = source.Pick(2) * source.Pick(w.prompt_tokens / 100);
+    w.prompt_arrival_tokens_per_second = source.LogUniform(10, 10000);
+    const double slow = SlowOracle(scenario, GenericPrior()).ExposedPrefill();
+    ASSERT_NEAR(MustEstimate(scenario).ttft.time.value(), slow, 1e-3 * slow) << Describe(scenario);
+    w.batch_size = 1;
+    w.prompt_tokens = 100'000'000;
+    scenario.deployment.prefill_chunk_tokens = 1;
+    ASSERT_GT(MustEstimate(scenario).ttft.time.value(), 0);
   }
 }
 

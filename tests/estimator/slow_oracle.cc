@@ -45,11 +45,16 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
   const bool llama_cpp = d_.weight_dtype == Dtype::kQ4_0 || d_.weight_dtype == Dtype::kQ4_K_M;
   head_ = llama_cpp ? weight_ : std::max(2.0, weight_);
   const double head_peak = Peak(h, Dtype::kBf16, d_.activation_dtype);
-  gemm_ = Peak(h, d_.weight_dtype, d_.activation_dtype) * e_.gemm;
-  head_gemm_ = head_peak * e_.gemm;
-  attention_ = head_peak * e_.prefill_attention;
-  vector_ = h.peak.fp32->value() * e_.decode_attention;
   bandwidth_ = h.memory_bandwidth->value();
+  // A FLOP takes its time on the units and its share of the way of an element to them.
+  const auto fed = [this](double peak, double element) {
+    return 1 / (1 / (peak * e_.gemm) + element / (bandwidth_ * e_.gemm_reuse));
+  };
+  gemm_ = fed(Peak(h, d_.weight_dtype, d_.activation_dtype), activation_);
+  head_gemm_ = fed(head_peak, 2);
+  attention_ = head_peak * e_.prefill_attention;
+  const double fp32 = h.peak.fp32->value();
+  vector_ = std::min(std::sqrt(fp32 * e_.vector_reference.value()) * e_.decode_attention, std::max(fp32, head_peak));
   link_ = h.interconnect->value() * e_.link;
   scale_out_ = h.scale_out->value() * e_.link;
   node_ = *h.devices_per_node;

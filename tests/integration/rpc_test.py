@@ -142,10 +142,33 @@ class EveryRpc(unittest.TestCase):
         self.assertNotEqual(replaced.entry.etag, created.entry.etag)
         self.assertGreater(replaced.catalog_revision.store_revision, created.catalog_revision.store_revision)
         self.check_pages(service + list_rpc, spec["id"])
+        self.check_history(kind, id_field, created, replaced)
         self.call(service + f"Delete{kind}", **{id_field: spec["id"]})
         with self.assertRaises(Refused) as gone:
             self.call(service + f"Get{kind}", **{id_field: spec["id"]})
         self.assertEqual(gone.exception.reason, "UNKNOWN_ID")
+
+    def check_history(self, kind, id_field, created, replaced):
+        """What was written is listed page by page, read as it was, and put back."""
+        service, named = "CatalogService/", {id_field: created.entry.spec.id}
+        first, second = (reply.catalog_revision.store_revision for reply in (created, replaced))
+        page = self.call(service + "ListRevisions", page_size=1, **named)
+        self.assertEqual([(r.store_revision, list(r.changed_fields)) for r in page.revisions], [(second, ["notes"])])
+        rest = self.call(service + "ListRevisions", page_size=1, page_token=page.next_page_token, **named).revisions
+        self.assertEqual([(r.store_revision, r.etag) for r in rest], [(first, created.entry.etag)])
+        self.assertEqual(self.call(service + f"Get{kind}", store_revision=first, **named).entry, created.entry)
+        with self.assertRaises(Refused) as before:
+            self.call(service + f"Get{kind}", store_revision=first - 1, **named)
+        self.assertEqual(before.exception.reason, "UNKNOWN_ID")
+        undone = self.call(service + f"Rollback{kind}", store_revision=first, etag=replaced.entry.etag, **named)
+        self.assertEqual(undone.entry.spec, created.entry.spec)
+        self.assertNotIn(undone.entry.etag, (created.entry.etag, replaced.entry.etag))
+        with self.assertRaises(Refused) as raced:
+            self.call(service + f"Rollback{kind}", store_revision=first, etag=replaced.entry.etag, **named)
+        self.assertEqual((raced.exception.code.name, raced.exception.metadata["current_etag"]),
+                         ("ABORTED", undone.entry.etag))
+        status = self.call(service + "GetCatalogStatus")
+        self.assertEqual((status.store_kind, status.last_error), ("sqlite", ""))
 
     def test_calibrations(self):
         """Those that ship, and those registered with their hardware: all listed, each readable, each with its use."""

@@ -34,10 +34,12 @@ def free_port():
 class ServerProcess:
     """Starts at once and waits until it serves."""
 
-    def __init__(self, store=None, flags=()):
+    def __init__(self, store=None, flags=(), wrapper=()):
+        """`store`: the path of a SQLite file, or a store's whole name; `wrapper`: a command that runs the server."""
         self.folder = tempfile.mkdtemp(prefix="foretoken-test-")
         self.store = store or os.path.join(self.folder, "catalog.db")
         self.flags = list(flags)
+        self.wrapper = list(wrapper)
         self.process = None
         self.client = None
         self.start()
@@ -56,9 +58,10 @@ class ServerProcess:
     def _spawn(self):
         self.log_path = os.path.join(self.folder, "server.log")
         with open(self.log_path, "ab") as log:
+            store = self.store if ":" in self.store else f"sqlite:{self.store}"
             self.process = subprocess.Popen(
-                [SERVER, f"--listen={self.address}", f"--metrics_listen={self.metrics_address}",
-                 f"--catalog_store=sqlite:{self.store}", *self.flags], stdout=log, stderr=log)
+                [*self.wrapper, SERVER, f"--listen={self.address}", f"--metrics_listen={self.metrics_address}",
+                 f"--catalog_store={store}", *self.flags], stdout=log, stderr=log)
         self.client = API.connect(self.address)
 
     def _wait_until_serving(self):

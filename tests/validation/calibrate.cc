@@ -1,8 +1,8 @@
-// calibrate CALIBRATIONS_DIR REPORT.md FILE.csv...: fits every level to the measurements, writes one textproto each,
-// cross-validates, and writes the errors as a page.
-#include <cmath>
+// calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one textproto
+// each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,29 +14,22 @@
 #include "server/catalog/store_factory.h"
 #include "tests/validation/cross_validate.h"
 #include "tests/validation/hierarchy.h"
+#include "tests/validation/light.h"
+#include "tests/validation/page.h"
 
 namespace foretoken::validation {
 namespace {
 
-// Cross-validation within one device flatters: its rows share more with the fit than a user's will.
-constexpr double kCalibratedWidening = 1.5;
-constexpr double kTransferredWidening = 1;
-constexpr double kFasterThanLight = 0.95;  // of the floor: timers and clocks above the datasheet's
+// Cross-validation within one device or one engine flatters: its rows share more with the fit than a user's will.
+constexpr BandRule kCalibratedBands = {.widening = 1.5};
+// A port that nobody has tuned is several times slower than its engine elsewhere. A band that held it would say nothing
+// of all others, so the docs tell of it instead; coverage counts its rows as outside.
+constexpr BandRule kTransferredBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
 constexpr double kIdentified = 0.9;        // posterior over prior deviation
 
-// The one rule of rejection, the same for all rows: a static batch faster than the hardware can be.
-bool IsFasterThanLight(const Row& row) {
-  if (row.served) return false;
-  const Times floor = PredictTimes(row.sample.scenario, SpeedOfLight());
+void AddBands(const Case& c, v1::CalibrationSpec& spec) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
-    if (row.sample.measured[metric] < kFasterThanLight * floor[metric]) return true;
-  }
-  return false;
-}
-
-void AddBands(const ServingErrors& errors, double widening, v1::CalibrationSpec& spec) {
-  for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const auto band = BandOf(errors[spec.continuous() ? 1 : 0], static_cast<Metric>(metric), widening);
+    const auto band = BandOf(c.predictions, metric, *c.bands);
     if (!band) continue;
     v1::CalibrationBand& message = *spec.add_bands();
     message.set_metric(static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + metric));
@@ -47,7 +40,6 @@ void AddBands(const ServingErrors& errors, double widening, v1::CalibrationSpec&
 }
 
 void AddParameters(const Level& level, v1::CalibrationSpec& spec) {
-  const double freedom = level.parent.empty() ? 1 : 0.7;
   for (size_t i = 0; i < Parameters().size(); ++i) {
     const Parameter& parameter = Parameters()[i];
     v1::CalibrationParameter& message = *spec.add_parameters();
@@ -55,18 +47,17 @@ void AddParameters(const Level& level, v1::CalibrationSpec& spec) {
     message.set_unit(std::string(parameter.unit));
     message.set_value(Get(level.fit.efficiencies, parameter));
     message.set_prior_value(Get(level.prior, parameter));
-    message.set_prior_log_deviation(freedom * parameter.log_deviation);
+    message.set_prior_log_deviation(level.freedom * parameter.log_deviation);
     message.set_posterior_log_deviation(level.fit.log_deviations[i]);
     message.set_identified(message.posterior_log_deviation() <= kIdentified * message.prior_log_deviation());
   }
 }
 
-v1::CalibrationSpec SpecOf(const Level& level, const ServingErrors& errors, double widening) {
+v1::CalibrationSpec SpecOf(const Level& level, const Case& c) {
   v1::CalibrationSpec spec;
   spec.set_id(level.Id());
   spec.set_hardware_id(level.hardware);
   spec.set_engine(level.engine);
-  spec.set_continuous(level.continuous);
   spec.set_level(!level.hardware.empty()                         ? v1::CALIBRATION_LEVEL_HARDWARE
                  : level.engine.find('@') != std::string::npos ? v1::CALIBRATION_LEVEL_ENGINE_VERSION
                                                                  : v1::CALIBRATION_LEVEL_ENGINE);
@@ -74,64 +65,66 @@ v1::CalibrationSpec SpecOf(const Level& level, const ServingErrors& errors, doub
   spec.set_model_version(kModelVersion);
   spec.set_samples_used(level.samples);
   AddParameters(level, spec);
-  AddBands(errors, widening, spec);
+  AddBands(c, spec);
   spec.add_sources()->set_citation("tests/validation: the rows of this engine, each with its own source");
   return spec;
 }
 
-std::string Cells(const Errors& errors) {
-  std::string cells;
-  for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const double error = errors.MacroMedian(static_cast<Metric>(metric));
-    absl::StrAppend(&cells, " | ", std::isnan(error) ? "-" : absl::StrFormat("%.1f", 100 * error), " (",
-                    errors.groups(static_cast<Metric>(metric)), ")");
+// The priors as shipped beside what the rows give.
+std::string GenericTable(const std::vector<Row>& rows) {
+  const Efficiencies batches = FitGeneric(rows, [](const Row& row) { return !row.served; });
+  const Efficiencies served = FitGeneric(rows, [](const Row& row) { return row.served; });
+  std::string table =
+      "| parameter | unit | batches ship | batches fitted | served ships | served fitted |\n|---|---|---|---|---|---|\n";
+  for (const Parameter& p : Parameters()) {
+    absl::StrAppendFormat(&table, "| %s | %s | %.3g | %.3g | %.3g | %.3g |\n", std::string(p.name), std::string(p.unit),
+                          Get(GenericPrior(), p), Get(batches, p), Get(GenericServedPrior(), p), Get(served, p));
   }
-  return cells;
+  return table;
 }
 
-std::string CoverageCells(const Errors& errors, double widening) {
-  std::string cells;
-  for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const auto band = BandOf(errors, static_cast<Metric>(metric), widening);
-    absl::StrAppend(&cells, " | ",
-                    band ? absl::StrFormat("%.0f%% in [%.2f, %.2f]",
-                                           100 * errors.Coverage(static_cast<Metric>(metric), *band), band->low,
-                                           band->high)
-                         : "-");
-  }
-  return cells;
+std::string Describe(const Row& row) {
+  const Workload& w = row.sample.scenario.workload;
+  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ", row.hardware,
+                      ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens, " in, ",
+                      w.output_tokens, " out");
 }
 
-struct Case {
-  const char* name;
-  const ServingErrors& errors;
-  double widening;
-};
-
-std::string Page(const std::vector<Case>& cases, size_t used, int rejected) {
-  std::string page = absl::StrCat(
-      "# Errors on measurements that no fit has seen\n\nWritten by `tests/validation/run`; do not edit. ", used,
-      " measured runs of `tests/validation`, ", rejected,
-      " more rejected (a static batch faster than 0.95 of the speed of light).\n\nMedian absolute percentage error within "
-      "each (file, hardware, engine, model), mean across; in brackets the number of groups. Calibrations of closed loops "
-      "are worse than the generic prior on models and devices that they have not seen, so none ships: continuous "
-      "batching is answered with the generic prior.\n\n| case | serving | TTFT | "
-      "TPOT | E2E |\n|---|---|---|---|---|\n");
-  for (const Case& c : cases) {
-    absl::StrAppend(&page, "| ", c.name, " | static", Cells(c.errors[0]), " |\n");
-    absl::StrAppend(&page, "| ", c.name, " | closed loop", Cells(c.errors[1]), " |\n");
-  }
-  absl::StrAppend(&page, "\nShare of those rows inside the shipped bands (measured over predicted), mean across "
-                         "groups. The bands come from the same errors, so this shows their width, not independent proof.\n\n| case | serving "
-                         "| TTFT | TPOT | E2E |\n|---|---|---|---|---|\n");
-  for (const Case& c : cases) {
-    absl::StrAppend(&page, "| ", c.name, " | static", CoverageCells(c.errors[0], c.widening), " |\n");
-    absl::StrAppend(&page, "| ", c.name, " | closed loop", CoverageCells(c.errors[1], c.widening), " |\n");
-  }
-  return page;
+std::vector<Case> MakeCases(const std::vector<Row>& rows) {
+  std::vector<Case> cases;
+  cases.push_back({"hardware and engine calibrated, model left out", "model_left_out", LeaveModelsOut(rows),
+                   kCalibratedBands});
+  cases.push_back({"engine known, hardware left out", "hardware_left_out", LeaveHardwareOut(rows),
+                   kTransferredBands});
+  cases.push_back({"generic prior, as it ships", "generic", Generic(rows)});
+  cases.push_back({"generic prior refitted, hardware left out", "generic_hardware_left_out",
+                   Only(GenericLeftOut(rows, /*and_engine=*/false), [](const Row& row) { return row.served; })});
+  cases.push_back({"generic prior refitted, hardware and engine left out", "generic_left_out",
+                   GenericLeftOut(rows, /*and_engine=*/true)});
+  cases.push_back({.name = "five random samples of unseen hardware registered",
+                   .file = "five_samples",
+                   .predictions = RegisterFive(rows),
+                   .pooled = true});
+  return cases;
 }
 
-int Run(const std::string& directory, const std::string& report, const std::vector<std::string>& files) {
+void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, const std::string& directory) {
+  for (const Level& level : FitHierarchy(rows, [](const Row&) { return true; })) {
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(SpecOf(level, cases[level.hardware.empty() ? 1 : 0]), &text);
+    Write(absl::StrCat(directory, "/", level.Id(), ".textproto"), text);
+  }
+}
+
+std::string Read(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int Run(const std::string& directory, const std::string& docs, const std::string& findings,
+        const std::vector<std::string>& files) {
   // Without the calibrations of last time, which may be of another version of the core model.
   std::vector<catalog::CatalogFile> entries = catalog::EmbeddedFiles();
   std::erase_if(entries, [](const catalog::CatalogFile& file) { return file.path.starts_with("calibrations/"); });
@@ -144,24 +137,21 @@ int Run(const std::string& directory, const std::string& report, const std::vect
     std::fprintf(stderr, "%s\n", std::string(rows.status().message()).c_str());
     return 1;
   }
-  const auto rejected = static_cast<int>(std::erase_if(*rows, IsFasterThanLight));
-  const ServingErrors models_out = LeaveModelsOut(*rows);
-  const ServingErrors hardware_out = LeaveHardwareOut(*rows);
-  const ServingErrors generic = Generic(*rows);
-  for (const Level& level : FitHierarchy(*rows, [](const Row&) { return true; })) {
-    // Those of closed loops predict unseen models and devices worse than the generic prior does (see the page).
-    if (level.continuous) continue;
-    const bool own = !level.hardware.empty();
-    std::string text;
-    google::protobuf::TextFormat::PrintToString(
-        SpecOf(level, own ? models_out : hardware_out, own ? kCalibratedWidening : kTransferredWidening), &text);
-    std::ofstream(absl::StrCat(directory, "/", level.Id(), ".textproto")) << text;
+  Study study{.findings = Read(findings)};
+  for (const Row& row : *rows) {
+    if (IsFasterThanLight(row)) study.rejected.push_back(Describe(row));
   }
-  const std::string page = Page({{"hardware and engine calibrated, model left out", models_out, kCalibratedWidening},
-                                 {"engine known, hardware left out", hardware_out, kTransferredWidening},
-                                 {"generic prior", generic, 1}},
-                                rows->size(), rejected);
-  std::ofstream(report) << page;
+  std::erase_if(*rows, IsFasterThanLight);
+  study.used = rows->size();
+  study.cases = MakeCases(*rows);
+  study.generic = GenericTable(*rows);
+  WriteEntries(*rows, study.cases, directory);
+  for (const Case& c : study.cases) {
+    if (c.pooled) continue;
+    for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(docs, "/validation/", name), svg);
+  }
+  const std::string page = Page(study);
+  Write(docs + "/validation.md", page);
   std::printf("%s", page.c_str());
   return 0;
 }
@@ -170,9 +160,9 @@ int Run(const std::string& directory, const std::string& report, const std::vect
 }  // namespace foretoken::validation
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR REPORT.md FILE.csv...\n");
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...\n");
     return 2;
   }
-  return foretoken::validation::Run(argv[1], argv[2], {argv + 3, argv + argc});
+  return foretoken::validation::Run(argv[1], argv[2], argv[3], {argv + 4, argv + argc});
 }

@@ -1,116 +1,110 @@
 #include "tests/validation/cross_validate.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <map>
+#include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace foretoken::validation {
 namespace {
 
-constexpr double kCoverage = 0.8;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr int kDraws = 20;
+constexpr size_t kRegistered = 5;
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+std::set<std::string> ValuesOf(const std::vector<Row>& rows, std::string Row::*field) {
+  std::set<std::string> values;
+  for (const Row& row : rows) values.insert(row.*field);
+  return values;
 }
 
-Errors& Of(const Row& row, ServingErrors& errors) { return errors[row.served ? 1 : 0]; }
+Prediction Predict(const Row& row, const Efficiencies& efficiencies, const std::string& left_out) {
+  return {.row = &row, .times = PredictTimes(row.sample.scenario, efficiencies), .left_out = left_out};
+}
+
+// Every value of a field in turn left out of all levels.
+Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool own_device_only) {
+  Predictions predictions;
+  for (const std::string& value : ValuesOf(rows, field)) {
+    const Calibrations fitted(
+        ToCalibrations(FitHierarchy(rows, [&](const Row& row) { return row.*field != value; })));
+    for (const Row& row : rows) {
+      if (row.served || row.*field != value) continue;
+      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), false);
+      if (calibration == nullptr || (own_device_only && calibration->hardware_id.empty())) continue;
+      predictions.push_back(Predict(row, calibration->efficiencies, value));
+    }
+  }
+  return predictions;
+}
+
+// The same on every machine, as the standard's distributions are not.
+std::vector<const Row*> Shuffled(std::vector<const Row*> rows, unsigned seed) {
+  std::mt19937 random(seed);
+  for (size_t i = 0; i + 1 < rows.size(); ++i) std::swap(rows[i], rows[i + random() % (rows.size() - i)]);
+  return rows;
+}
+
+void RegisterOn(const Efficiencies& parent, const std::vector<const Row*>& rows, Predictions& predictions) {
+  if (rows.size() <= kRegistered) return;
+  for (unsigned seed = 0; seed < kDraws; ++seed) {
+    const std::vector<const Row*> drawn = Shuffled(rows, seed);
+    const Efficiencies fitted = FitFew(parent, {drawn.begin(), drawn.begin() + kRegistered});
+    for (size_t i = kRegistered; i < drawn.size(); ++i) {
+      predictions.push_back(Predict(*drawn[i], fitted, drawn[i]->hardware));
+    }
+  }
+}
 
 }  // namespace
 
-void Errors::Add(const Row& row, const Times& predicted) {
-  for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const double error = std::log(row.sample.measured[metric] / predicted[metric]);
-    if (std::isfinite(error)) groups_[metric][row.Group()].push_back(error);
+Predictions LeaveModelsOut(const std::vector<Row>& rows) { return LeaveOut(rows, &Row::model, true); }
+
+Predictions LeaveHardwareOut(const std::vector<Row>& rows) { return LeaveOut(rows, &Row::hardware, false); }
+
+Predictions Generic(const std::vector<Row>& rows) {
+  Predictions predictions;
+  for (const Row& row : rows) {
+    predictions.push_back(Predict(row, row.served ? GenericServedPrior() : GenericPrior(), row.hardware));
   }
+  return predictions;
 }
 
-double Errors::MacroMedian(Metric metric) const {
-  double sum = 0;
-  for (const auto& [group, errors] : groups_[metric]) {
-    std::vector<double> ape;
-    for (const double error : errors) ape.push_back(std::abs(std::exp(-error) - 1));
-    sum += Median(std::move(ape));
-  }
-  return groups_[metric].empty() ? kNone : sum / static_cast<double>(groups_[metric].size());
-}
-
-double Errors::Quantile(Metric metric, double share) const {
-  std::vector<std::pair<double, double>> weighted;  // error, weight
-  for (const auto& [group, errors] : groups_[metric]) {
-    for (const double error : errors) weighted.emplace_back(error, 1.0 / static_cast<double>(errors.size()));
-  }
-  std::sort(weighted.begin(), weighted.end());
-  double left = share * static_cast<double>(groups_[metric].size());
-  for (const auto& [error, weight] : weighted) {
-    left -= weight;
-    if (left <= 0) return error;
-  }
-  return weighted.empty() ? kNone : weighted.back().first;
-}
-
-double Errors::Coverage(Metric metric, const BandRatio& band) const {
-  double sum = 0;
-  for (const auto& [group, errors] : groups_[metric]) {
-    const auto inside = std::count_if(errors.begin(), errors.end(), [&band](double error) {
-      return std::exp(error) >= band.low && std::exp(error) <= band.high;
-    });
-    sum += static_cast<double>(inside) / static_cast<double>(errors.size());
-  }
-  return groups_[metric].empty() ? kNone : sum / static_cast<double>(groups_[metric].size());
-}
-
-ServingErrors LeaveModelsOut(const std::vector<Row>& rows) {
-  std::set<std::string> models;
-  for (const Row& row : rows) models.insert(row.model);
-  ServingErrors errors;
-  for (const std::string& model : models) {
-    const Calibrations fitted(
-        ToCalibrations(FitHierarchy(rows, [&model](const Row& row) { return row.model != model; })));
+Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine) {
+  std::set<std::tuple<std::string, std::string, bool>> cases;
+  for (const Row& row : rows) cases.insert({row.hardware, and_engine ? row.engine : "", row.served});
+  Predictions predictions;
+  for (const auto& [hardware, engine, served] : cases) {
+    const auto in_case = [&, &hardware = hardware, &engine = engine, served = served](const Row& row) {
+      return row.served == served && row.hardware == hardware && (!and_engine || row.engine == engine);
+    };
+    const Efficiencies fitted =
+        FitGeneric(rows, [&, &hardware = hardware, &engine = engine, served = served](const Row& row) {
+          return row.served == served && row.hardware != hardware && row.engine != engine;
+        });
     for (const Row& row : rows) {
-      if (row.model != model) continue;
-      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), row.served);
-      const bool own = calibration != nullptr && !calibration->hardware_id.empty();
-      if (own) Of(row, errors).Add(row, PredictTimes(row.sample.scenario, calibration->efficiencies));
+      if (in_case(row)) predictions.push_back(Predict(row, fitted, hardware));
     }
   }
-  return errors;
+  return predictions;
 }
 
-ServingErrors LeaveHardwareOut(const std::vector<Row>& rows) {
-  std::set<std::string> devices;
-  for (const Row& row : rows) devices.insert(row.hardware);
-  ServingErrors errors;
-  for (const std::string& device : devices) {
+Predictions RegisterFive(const std::vector<Row>& rows) {
+  Predictions predictions;
+  for (const std::string& device : ValuesOf(rows, &Row::hardware)) {
     const Calibrations fitted(
-        ToCalibrations(FitHierarchy(rows, [&device](const Row& row) { return row.hardware != device; })));
+        ToCalibrations(FitHierarchy(rows, [&](const Row& row) { return row.hardware != device; })));
+    std::map<std::string, std::vector<const Row*>> by_engine;
     for (const Row& row : rows) {
-      if (row.hardware != device) continue;
-      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), row.served);
-      if (calibration != nullptr) Of(row, errors).Add(row, PredictTimes(row.sample.scenario, calibration->efficiencies));
+      if (!row.served && row.hardware == device) by_engine[row.EngineAtVersion()].push_back(&row);
+    }
+    for (const auto& [engine, of_engine] : by_engine) {
+      const Calibration* parent = fitted.Find(device, engine, false);
+      RegisterOn(parent != nullptr ? parent->efficiencies : GenericPrior(), of_engine, predictions);
     }
   }
-  return errors;
-}
-
-ServingErrors Generic(const std::vector<Row>& rows) {
-  ServingErrors errors;
-  for (const Row& row : rows) Of(row, errors).Add(row, PredictTimes(row.sample.scenario, GenericPrior()));
-  return errors;
-}
-
-std::optional<BandRatio> BandOf(const Errors& errors, Metric metric, double widening) {
-  if (errors.groups(metric) == 0) return std::nullopt;
-  const double low = errors.Quantile(metric, (1 - kCoverage) / 2);
-  const double high = errors.Quantile(metric, (1 + kCoverage) / 2);
-  // The prediction itself is always inside.
-  return BandRatio{.low = std::exp(std::min(0.0, low * widening)),
-                   .high = std::exp(std::max(0.0, high * widening)),
-                   .coverage = kCoverage};
+  return predictions;
 }
 
 }  // namespace foretoken::validation

@@ -1,4 +1,4 @@
-// Calibrations of every engine, version and (device, engine) that measurements tell of, each drawn to its parent:
+// Calibrations of every engine, version and (device, engine) that static batches tell of, each drawn to its parent:
 // generic prior -> engine -> engine@version -> (hardware, engine@version).
 #ifndef FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
 #define FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
@@ -18,8 +18,8 @@ namespace foretoken::validation {
 struct Level {
   std::string hardware;  // empty: of the engine
   std::string engine;    // "name" or "name@version"
-  bool continuous = false;
   std::string parent;    // id; empty: the generic prior
+  double freedom = 1;    // of the parameters around the parent's
   Efficiencies prior;
   FitResult fit;
   int samples = 0;
@@ -29,9 +29,20 @@ struct Level {
 
 using Keep = std::function<bool(const Row&)>;
 
-// Fits every level to the rows that `keep` accepts. Rows of ports that run far from their hardware's speed
-// (IsPoorlyTuned) tell of their own device only.
+// A level of an engine, and one below another.
+inline constexpr double kEngineFreedom = 1;
+inline constexpr double kNarrowerFreedom = 0.7;
+
+// Fits every level to the static rows that `keep` accepts. Rows of ports that run far from their hardware's speed
+// (IsPoorlyTuned) tell of their own device only. Fits are remembered: leaving out a row costs those that had seen it.
 std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep);
+
+// One set for any hardware and engine from the rows that `keep` accepts, drawn to GenericPrior;
+// every group weighs the same, and rows of poorly tuned ports tell nothing.
+Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep);
+
+// Five rows of a device and an engine as RegisterHardware would use them: drawn to `parent`.
+Efficiencies FitFew(const Efficiencies& parent, const std::vector<const Row*>& rows);
 
 // The same as the server looks them up.
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels);

@@ -1,0 +1,204 @@
+// The writes of the catalog, and its history.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+#include "server/catalog/catalog.h"
+#include "server/catalog/entry_kind.h"
+#include "server/catalog/field_checks.h"
+
+namespace foretoken::catalog {
+namespace {
+
+// Models have nothing to keep.
+void KeepProfiles(const Snapshot&, v1::ModelSpec&) {}
+
+// A refusal as the caller of a write has to see it: the store knows of no bundled entries, so where the etag stood for
+// one (`named_bundled`) it was asked to create, and where nothing is registered it has no etag to tell.
+absl::Status WithBundledEtag(const absl::Status& refusal, const std::string& bundled_etag, bool named_bundled) {
+  RefusalDetail detail = DetailOf(refusal);
+  if (named_bundled && detail.reason == Reason::kAlreadyExists) {
+    const std::string found = absl::StrCat("etag \"", bundled_etag, "\" is of the bundled entry; the current one is \"",
+                                           detail.current_etag, "\" of a registered one");
+    detail.reason = Reason::kEtagMismatch;
+    detail.violations = {{"etag", found}};
+    return RefusalWithDetail(found, detail);
+  }
+  if (detail.reason != Reason::kEtagMismatch || !detail.current_etag.empty() || bundled_etag.empty()) return refusal;
+  detail.current_etag = bundled_etag;
+  return RefusalWithDetail(absl::StrCat(refusal.message(), "; the bundled entry has etag \"", bundled_etag, "\""),
+                           detail);
+}
+
+// The etag of the bundled entry of this id; empty: there is none.
+template <typename Record>
+std::string BundledEtagOf(const Collection<Record>& bundled, const std::string& id) {
+  const Record* const record = bundled.Find(id);
+  return record == nullptr ? "" : record->entry.etag();
+}
+
+template <typename Kind>
+absl::StatusOr<std::string> Checked(const typename Kind::Spec& spec) {
+  if (spec.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
+  const absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
+  if (!record.ok()) return WithFieldPrefix(record.status(), "spec.");
+  return spec.SerializeAsString();
+}
+
+}  // namespace
+
+StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional<std::string> value,
+                            WriteAction action, const WriteOptions& options) const {
+  return {.kind = kind,
+          .id = id,
+          .value = std::move(value),
+          .etag = options.etag,
+          .request_id = options.request_id,
+          .payload_digest = options.payload_digest,
+          .action = action,
+          .author = options.author,
+          .peer = options.peer,
+          .now = clock_(),
+          .deadline = options.deadline,
+          .dry_run = options.validate_only};
+}
+
+template <typename Kind>
+absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spec, const WriteOptions& options) {
+  if (const auto checked = Checked<Kind>(spec); !checked.ok()) return checked.status();
+  // What the entry keeps of the one it replaces must not be of an older one.
+  if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
+  typename Kind::Spec kept = spec;
+  KeepProfiles(*Current(), kept);
+  absl::StatusOr<std::string> value = Checked<Kind>(kept);
+  if (!value.ok()) return value.status();
+  return Commit<Kind>(WriteOf(Kind::kKind, kept.id(), *std::move(value), WriteAction::kRegister, options));
+}
+
+template <typename Kind>
+absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
+  std::string bundled_etag;
+  {
+    absl::MutexLock lock(&state_mutex_);
+    bundled_etag = BundledEtagOf(overlay_.bundled(Kind()), write.id);
+  }
+  const bool names_bundled = !bundled_etag.empty() && write.etag == bundled_etag;
+  if (names_bundled) write.etag.reset();
+  absl::StatusOr<StoreWriteResult> result = store_->Write(write);
+  if (!result.ok()) return WithBundledEtag(result.status(), bundled_etag, names_bundled);
+  // Stored it is; a store that cannot be read back now is told by the next Refresh.
+  if (result->revision > Revision()) Follow(result->revision).IgnoreError();
+  const StoredEntry stored{write.kind, write.id, result->value, result->etag, result->revision, result->update_time, ""};
+  absl::StatusOr<typename Kind::Record> written = ReadStored<Kind>(stored, !bundled_etag.empty());
+  if (!written.ok()) return written.status();
+  return std::move(written->entry);
+}
+
+template <typename Kind>
+absl::Status Catalog::Delete(const std::string& id, WriteAction action, const WriteOptions& options) {
+  if (id.size() > kMaxIdLength) return Kind::Find(*Current(), id).status();
+  const absl::StatusOr<StoreWriteResult> result =
+      store_->Write(WriteOf(Kind::kKind, id, std::nullopt, action, options));
+  if (result.ok()) {
+    if (result->revision > Revision()) Follow(result->revision).IgnoreError();
+    return absl::OkStatus();
+  }
+  if (DetailOf(result.status()).reason != Reason::kUnknownId) return result.status();
+  const auto record = Kind::Find(*Current(), id);
+  if (!record.ok()) return record.status();
+  if ((*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) {  // another process was first
+    CatchUp(options.deadline).IgnoreError();
+    return Refusal(Reason::kUnknownId, Kind::kIdField,
+                   absl::StrCat("\"", id, "\" is not registered any more: another call has deleted it"));
+  }
+  return Refusal(Reason::kBundledEntry, Kind::kIdField,
+                 absl::StrCat("\"", id, "\" is bundled: it cannot be deleted, only shadowed by a registered entry"));
+}
+
+template <typename Kind>
+absl::StatusOr<std::optional<StoredRevision>> Catalog::RevisionAt(const std::string& id, int64_t revision) {
+  const absl::StatusOr<int64_t> last = store_->ReadRevision(absl::InfiniteFuture());
+  if (!last.ok()) return last.status();
+  if (revision < 0 || revision > *last) {
+    return Refusal(Reason::kInvalidField, "store_revision",
+                   absl::StrCat("store_revision ", revision, "; allowed 0 to ", *last));
+  }
+  absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(Kind::kKind, id);
+  if (!history.ok()) return history.status();
+  for (StoredRevision& one : *history) {
+    if (one.revision <= revision) return one.value ? std::optional(std::move(one)) : std::nullopt;
+  }
+  if (history->empty() || history->back().sequence == 1) return std::nullopt;
+  return Refusal(Reason::kRevisionNotKept, "store_revision",
+                 absl::StrCat("store_revision ", revision, "; the history of \"", id, "\" begins at ",
+                              history->back().revision, ": the last ", kKeptRevisions, " revisions are kept"));
+}
+
+template <typename Kind>
+absl::StatusOr<typename Kind::Entry> Catalog::EntryAt(const std::string& id, int64_t revision) {
+  const absl::StatusOr<std::optional<StoredRevision>> then = RevisionAt<Kind>(id, revision);
+  if (!then.ok()) return then.status();
+  absl::MutexLock lock(&state_mutex_);
+  const auto* const bundled = overlay_.bundled(Kind()).Find(id);
+  if (*then) {
+    const StoredEntry stored{Kind::kKind, id, (*then)->value, (*then)->etag, (*then)->revision, (*then)->update_time, ""};
+    absl::StatusOr<typename Kind::Record> record = ReadStored<Kind>(stored, bundled != nullptr);
+    if (!record.ok()) return record.status();
+    return std::move(record->entry);
+  }
+  if (bundled != nullptr) return bundled->entry;
+  return Refusal(Reason::kUnknownId, Kind::kIdField,
+                 absl::StrCat("\"", id, "\" was not registered at revision ", revision));
+}
+
+template <typename Kind>
+absl::StatusOr<std::optional<typename Kind::Entry>> Catalog::Rollback(const std::string& id, int64_t revision,
+                                                                      const WriteOptions& options) {
+  absl::StatusOr<std::optional<StoredRevision>> then = RevisionAt<Kind>(id, revision);
+  if (!then.ok()) return WithOutcome(then.status(), kNothingWritten);
+  if (!*then) {
+    if (absl::Status status = Delete<Kind>(id, WriteAction::kRollback, options); !status.ok()) return status;
+    return std::nullopt;
+  }
+  StoreWrite write = WriteOf(Kind::kKind, id, std::move((*then)->value), WriteAction::kRollback, options);
+  if (!write.etag) write.etag = "*";
+  absl::StatusOr<typename Kind::Entry> entry = Commit<Kind>(std::move(write));
+  if (!entry.ok()) return entry.status();
+  return *std::move(entry);
+}
+
+absl::StatusOr<std::vector<StoredRevision>> Catalog::History(EntryKind kind, const std::string& id) {
+  absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(kind, id);
+  if (!history.ok() || !history->empty()) return history;
+  return Refusal(Reason::kUnknownId, kind == EntryKind::kModel ? ModelKind::kIdField : HardwareKind::kIdField,
+                 absl::StrCat("\"", id, "\" was never registered"));
+}
+
+absl::StatusOr<v1::HardwareEntry> Catalog::PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options) {
+  return Put<HardwareKind>(spec, options);
+}
+absl::StatusOr<v1::ModelEntry> Catalog::PutModel(const v1::ModelSpec& spec, const WriteOptions& options) {
+  return Put<ModelKind>(spec, options);
+}
+absl::Status Catalog::DeleteHardware(const std::string& id, const WriteOptions& options) {
+  return Delete<HardwareKind>(id, WriteAction::kDelete, options);
+}
+absl::Status Catalog::DeleteModel(const std::string& id, const WriteOptions& options) {
+  return Delete<ModelKind>(id, WriteAction::kDelete, options);
+}
+absl::StatusOr<v1::HardwareEntry> Catalog::HardwareAt(const std::string& id, int64_t revision) {
+  return EntryAt<HardwareKind>(id, revision);
+}
+absl::StatusOr<v1::ModelEntry> Catalog::ModelAt(const std::string& id, int64_t revision) {
+  return EntryAt<ModelKind>(id, revision);
+}
+absl::StatusOr<std::optional<v1::HardwareEntry>> Catalog::RollbackHardware(const std::string& id, int64_t revision,
+                                                                           const WriteOptions& options) {
+  return Rollback<HardwareKind>(id, revision, options);
+}
+absl::StatusOr<std::optional<v1::ModelEntry>> Catalog::RollbackModel(const std::string& id, int64_t revision,
+                                                                     const WriteOptions& options) {
+  return Rollback<ModelKind>(id, revision, options);
+}
+
+}  // namespace foretoken::catalog

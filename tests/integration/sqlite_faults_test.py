@@ -1,0 +1,140 @@
+"""Faults of the embedded store's file: nothing acknowledged is lost, estimates go on, and the answer says why."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+from foretoken_api import Refused
+from journal import NOTHING, Journal
+from replicas import Writer, check_agreement, entries, wait_until
+from scenarios import hardware, scenario
+from server_process import ServerProcess
+
+TMPFS_BYTES = 3 << 20
+
+
+def namespace():
+    """The command that runs another in a mount namespace of its own; None where this machine does not allow it."""
+    for command in (["unshare", "--mount", "--propagation", "private"], ["unshare", "--user", "--map-root-user", "--mount"]):
+        if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0:
+            return command
+    return None
+
+
+class Locked(unittest.TestCase):
+    def test_a_locked_file_is_named_in_the_callers_time(self):
+        with ServerProcess() as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("held"))
+            holder = sqlite3.connect(server.store, isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
+            for timeout in (1, 3):
+                began = time.monotonic()
+                with self.assertRaises(Refused) as refused:
+                    server.client.call("CatalogService/RegisterHardware", spec=hardware("late"), timeout=timeout)
+                self.assertLess(time.monotonic() - began, timeout)
+                self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+                self.assertIn("database is locked (another process holds its lock)", refused.exception.message)
+                self.assertTrue(refused.exception.message.endswith(NOTHING), refused.exception.message)
+            self.check_command_line(server)
+            server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="held"))
+            holder.execute("ROLLBACK")
+            holder.close()
+            self.assertEqual(list(entries(server)), ["held"])
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
+
+    def check_command_line(self, server):
+        told = server.cli("register-hardware", "-", "--timeout", "2s",
+                          input="id: 'late' memory_bandwidth_bytes_per_second: 1e12")
+        self.assertEqual(told.returncode, 5)
+        self.assertIn("database is locked", told.stderr)
+
+
+class ReadOnly(unittest.TestCase):
+    """The server runs as a user who may read the file and not write it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="foretoken-read-only-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = os.path.join(self.folder, "catalog.db")
+        self.wrapper = []
+        if os.geteuid() == 0:
+            self.wrapper = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        os.chmod(self.folder, 0o777)
+
+    def test_entries_are_served_and_writes_say_why_not(self):
+        with ServerProcess(store=self.store) as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("kept"))
+            server.terminate()
+        os.chmod(self.store, 0o444)
+        with ServerProcess(store=self.store, wrapper=self.wrapper) as server:
+            server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="kept"))
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
+            self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+            self.assertIn("readonly database (this user must be able to write", refused.exception.message)
+            self.assertTrue(refused.exception.message.endswith(NOTHING), refused.exception.message)
+            self.assertEqual(list(entries(server)), ["kept"])
+
+
+class DiskFull(unittest.TestCase):
+    def setUp(self):
+        self.command = namespace()
+        if self.command is None:
+            self.skipTest("this machine gives no mount namespaces")
+        self.folder = tempfile.mkdtemp(prefix="foretoken-disk-full-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def start(self):
+        """A server that sees a small file system at the folder, which nobody else sees."""
+        script = f'mount -t tmpfs -o size={TMPFS_BYTES} none "$0" && exec "$@"'
+        return ServerProcess(store=os.path.join(self.folder, "catalog.db"),
+                             wrapper=[*self.command, "sh", "-c", script, self.folder])
+
+    def ballast(self, server):
+        """The path of a file on the server's small file system, as seen from here."""
+        return f"/proc/{server.process.pid}/root{self.folder}/ballast"
+
+    def test_a_full_disk_refuses_and_loses_nothing(self):
+        with self.start() as server:
+            with open(self.ballast(server), "wb") as file:
+                file.write(b"x" * (TMPFS_BYTES // 3))
+            journal = Journal()
+            writer = Writer(server, journal, "w", pause=3600)
+            i = 0
+            while journal.codes["UNAVAILABLE"] < 3 and i < 2000:
+                i += 1
+                writer.write(f"big-{i}", f"{i}/" + "x" * 8000)
+            self.assertGreater(journal.counts()["acknowledged"], 10)
+            self.assertGreaterEqual(journal.codes["UNAVAILABLE"], 3)
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("huge", notes="x" * 100_000))
+            self.assertIn("disk is full (free some space beside it)", refused.exception.message)
+            server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="big-1"))
+            os.remove(self.ballast(server))
+            wait_until(lambda: writer.write("after", "1", etag="*") is not None, 10, "writes go on with room on the disk")
+            writer.stop()
+            check_agreement(self, [server], journal)
+            print(f"disk full: {dict(journal.counts())}")
+
+
+class OtherFiles(unittest.TestCase):
+    def test_a_file_of_another_program_is_left_alone(self):
+        with tempfile.TemporaryDirectory(prefix="foretoken-foreign-") as folder:
+            path = os.path.join(folder, "photos.db")
+            with sqlite3.connect(path) as database:
+                database.execute("CREATE TABLE photos(name TEXT)")
+            database.close()
+            with open(path, "rb") as file:
+                before = file.read()
+            with self.assertRaisesRegex(RuntimeError, "event=catalog_unavailable .*database of another program"):
+                ServerProcess(store=path)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

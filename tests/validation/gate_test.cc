@@ -1,0 +1,93 @@
+// Fails when a headline error on a small fixed subset of the measurements gets more than half a point worse. The whole
+// study is tests/validation/run.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/catalog/catalog.h"
+#include "server/catalog/embedded.h"
+#include "server/catalog/store_factory.h"
+#include "tests/validation/cross_validate.h"
+#include "tests/validation/light.h"
+
+namespace foretoken::validation {
+namespace {
+
+constexpr double kAllowed = 0.5;  // points
+constexpr size_t kEvery = 12;     // rows of a static file that are one of the subset
+constexpr size_t kEveryServed = 24;
+
+// Owns what the rows point into.
+struct Subset {
+  std::unique_ptr<catalog::Catalog> catalog;
+  std::shared_ptr<const catalog::Snapshot> snapshot;
+  std::vector<Row> rows;
+};
+
+const Subset& Rows() {
+  static const Subset& subset = *[] {
+    auto* made = new Subset;
+    auto bundle = catalog::ParseBundle(catalog::EmbeddedFiles());
+    auto store = catalog::OpenStore("memory:");
+    made->catalog = *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
+    made->snapshot = made->catalog->snapshot();
+    std::vector<std::string> files;
+    for (const char* name : {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop",
+                             "splitwise_a100", "tensorrt_llm"}) {
+      files.push_back(std::string(FORETOKEN_SOURCE_DIR "/tests/validation/") + name + ".csv");
+    }
+    const std::vector<Row> all = *ReadRows(files, *made->snapshot);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool short_file = all[i].file != "argonne" && all[i].file != "fastertransformer_a100" && !all[i].served;
+      if (short_file || i % (all[i].served ? kEveryServed : kEvery) == 0) made->rows.push_back(all[i]);
+    }
+    std::erase_if(made->rows, IsFasterThanLight);
+    return made;
+  }();
+  return subset;
+}
+
+double Points(const Predictions& predictions, int metric, bool served) {
+  return 100 * Errors(Only(predictions, [&](const Row& row) { return row.served == served; }), metric).MacroMedian();
+}
+
+// Beside each: what it was when the tables of docs/validation.md were made. Lower it when a change earns it.
+TEST(GateTest, ModelLeftOut) {
+  const Predictions predictions = LeaveModelsOut(Rows().rows);
+  EXPECT_LE(Points(predictions, kTtft, false), 13.5 + kAllowed);
+  EXPECT_LE(Points(predictions, kE2e, false), 9.8 + kAllowed);
+}
+
+TEST(GateTest, HardwareLeftOut) {
+  const Predictions predictions = LeaveHardwareOut(Rows().rows);
+  EXPECT_LE(Points(predictions, kTtft, false), 12.8 + kAllowed);
+  EXPECT_LE(Points(predictions, kE2e, false), 25.1 + kAllowed);
+}
+
+TEST(GateTest, GenericPrior) {
+  const Predictions predictions = Generic(Rows().rows);
+  EXPECT_LE(Points(predictions, kTtft, false), 12.9 + kAllowed);
+  EXPECT_LE(Points(predictions, kE2e, false), 23.3 + kAllowed);
+  EXPECT_LE(Points(predictions, kTpot, true), 11.7 + kAllowed);
+}
+
+// A batch that takes less than its matrices do, and a closed loop that decodes faster than it reads its weights.
+TEST(LightTest, FindsImpossibleRows) {
+  int batches = 0, loops = 0;
+  for (Row row : Rows().rows) {
+    const Times measured = row.sample.measured;
+    if (row.served ? loops > 0 : batches > 0) continue;
+    (row.served ? loops : batches) += 1;
+    EXPECT_FALSE(IsFasterThanLight(row));
+    for (double& time : row.sample.measured) time /= 20;
+    EXPECT_TRUE(IsFasterThanLight(row)) << row.Group();
+    row.sample.measured = measured;
+    EXPECT_FALSE(IsFasterThanLight(row));
+  }
+  EXPECT_EQ(batches + loops, 2);
+}
+
+}  // namespace
+}  // namespace foretoken::validation
