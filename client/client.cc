@@ -20,6 +20,7 @@ using HealthService = grpc::health::v1::Health;
 constexpr int kMaxReceiveBytes = 64 << 20;
 // gRPC waits a second before it connects again; a client that retries within one must find the channel awake.
 constexpr int kReconnectBackoffMs = 50;
+constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: a client with little CPU time takes long to shake hands
 
 // One call: blocks, retries, translates the status.
 template <typename Stub, typename Request, typename Response>
@@ -54,7 +55,7 @@ std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for it
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 

@@ -3,23 +3,65 @@
 #ifndef FORETOKEN_ESTIMATOR_ATTENTION_H_
 #define FORETOKEN_ESTIMATOR_ATTENTION_H_
 
+#include <algorithm>
+#include <cmath>
+
 #include "estimator/shard.h"
 
 namespace foretoken {
 
+namespace attention_internal {
+
+inline double FullPairs(double n, double p) { return n * p + n * (n + 1) / 2; }
+
+// Queries 1..m still see everything before them; the rest see W positions each.
+inline double WindowPairs(double n, double p, double w) {
+  const double m = std::clamp(w - p, 0.0, n);
+  return m * p + m * (m + 1) / 2 + (n - m) * w;
+}
+
+// Pairs of the first c tokens of a stream cut in chunks of w.
+inline double ChunkPairsUpTo(double c, double w) {
+  const double whole = std::floor(c / w);
+  const double rest = c - whole * w;
+  return whole * w * (w + 1) / 2 + rest * (rest + 1) / 2;
+}
+
+}  // namespace attention_internal
+
 // Pairs (query, key) of n new causal tokens after p cached ones: np + n(n+1)/2, or with a window W of the last W
 // positions, each query seeing at most W. A chunked layer sees its own chunk only.
-double CausalPairs(const AttentionGroup& group, double new_tokens, double prior);
+inline double CausalPairs(const AttentionGroup& group, double new_tokens, double prior) {
+  using namespace attention_internal;
+  const double w = group.window;
+  if (w <= 0) return FullPairs(new_tokens, prior);
+  if (group.chunked) return ChunkPairsUpTo(prior + new_tokens, w) - ChunkPairsUpTo(prior, w);
+  return WindowPairs(new_tokens, prior, w);
+}
 
 // Cached and new positions whose keys and values n new tokens after p read at least once.
-double PositionsRead(const AttentionGroup& group, double new_tokens, double prior);
+inline double PositionsRead(const AttentionGroup& group, double new_tokens, double prior) {
+  if (group.window <= 0) return prior + new_tokens;
+  if (group.chunked) return new_tokens + prior - std::floor(prior / group.window) * group.window;
+  return new_tokens + std::min(prior, group.window);
+}
 
 // Positions that a decoding sequence at `context` sees: min(c, W), or its place in its chunk; none at context 0.
-double VisibleContext(const AttentionGroup& group, double context);
+inline double VisibleContext(const AttentionGroup& group, double context) {
+  if (group.window <= 0) return context;
+  if (!group.chunked) return std::min(context, group.window);
+  if (context <= 0) return 0;
+  return context - (std::ceil(context / group.window) - 1) * group.window;
+}
 
-// Distinct experts that T tokens touch when each chooses `chosen` of `experts` independently:
-// E (1 - (1 - K/E)^T). 0 for no token, E for K = E. Source: expected number of occupied cells.
-double DistinctExperts(double experts, double chosen, double tokens);
+// Logarithm of the chance that a token misses one expert, 1 - K/E; minus infinity where it takes all.
+inline double LogMissed(double experts, double chosen) { return std::log1p(-std::min(1.0, chosen / experts)); }
+
+// Distinct experts that T tokens touch when each chooses K of E independently: E (1 - (1 - K/E)^T). 0 for no token,
+// E for K = E. Source: expected number of occupied cells.
+inline double DistinctExperts(double experts, double log_missed, double tokens) {
+  return tokens > 0 ? -experts * std::expm1(tokens * log_missed) : 0;
+}
 
 }  // namespace foretoken
 

@@ -51,29 +51,34 @@ SpeculationEstimate MeanRound(const Replica& replica, double sequences, double d
           .draft = curve.Draft(prompt + 1, prompt + steps).Total() / rounds};
 }
 
-BatchTimes TimeBatch(const Replica& replica, double sequences) {
-  const Workload w = WithBatchLength(replica.scenario.workload, sequences);
-  const double steps = w.output_tokens - 1;
-  return {.prefill = PromptPhase(replica, w, sequences),
-          .decode = DecodePhase(replica.model, w, sequences, replica.speculator).Sum(steps),
+namespace {
+
+BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double sequences) {
+  const double steps = BatchLength(replica.scenario.workload, sequences) - 1;
+  return {.prefill = PromptPhase(replica, replica.scenario.workload, sequences),
+          .decode = decode.Sum(steps),
           .decode_steps = steps};
 }
 
-namespace {
-
 // What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
 Seconds PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
-  Workload whole = replica.scenario.workload;
-  if (whole.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill.Total();
+  const Workload& workload = replica.scenario.workload;
+  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill.Total();
+  Workload whole = workload;
   whole.kv_cache_mode = KvCacheMode::kPromptCache;
   return PromptPhase(replica, whole, sequences).Total();
 }
 
 }  // namespace
 
+BatchTimes TimeBatch(const Replica& replica, double sequences) {
+  return TimeBatch(replica, DecodePhase(replica.model, replica.scenario.workload, sequences, replica.speculator),
+                   sequences);
+}
+
 Served ServedAlone(const Replica& replica, double sequences) {
-  const BatchTimes batch = TimeBatch(replica, sequences);
   const DecodePhase decode(replica.model, replica.scenario.workload, sequences, replica.speculator);
+  const BatchTimes batch = TimeBatch(replica, decode, sequences);
   Served served{.prefill = batch.prefill,
                 .decode = batch.decode,
                 .decode_steps = batch.decode_steps,
@@ -81,8 +86,8 @@ Served ServedAlone(const Replica& replica, double sequences) {
                 .held = sequences,
                 .read = sequences,
                 .prefilled = sequences,
-                .prefill_work = PrefillWork(replica, sequences, batch.prefill),
-                .step = [decode](double j) { return decode.Step(j); }};
+                .prefill_work = PrefillWork(replica, sequences, batch.prefill)};
+  if (replica.steps_wanted) served.step = [decode](double j) { return decode.Step(j); };
   if (replica.speculator != nullptr) served.round = MeanRound(replica, sequences, batch.decode_steps);
   return served;
 }

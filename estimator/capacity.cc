@@ -11,24 +11,7 @@
 namespace foretoken {
 namespace {
 
-// vLLM's default budget of tokens in one step (max_num_batched_tokens), which bounds the activations of a batch whose
-// prompts are prefilled together.
-constexpr double kStepTokens = 8192;
-// vLLM's default KV block.
-constexpr double kBlockTokens = 16;
 constexpr int kLargestTensorParallel = 1024;
-
-// Tokens that a layer group keeps of a sequence of `context` tokens.
-double KeptTokens(const AttentionGroup& group, double context) {
-  const double kept = group.window > 0 ? std::min(context, group.window) : context;
-  return std::ceil(kept / kBlockTokens) * kBlockTokens;
-}
-
-Bytes KvPerSequence(const Shard& shard, double context) {
-  double token_layers = 0;
-  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
-  return token_layers / shard.stages * shard.kv_elements * shard.kv;
-}
 
 // Two copies of the residual stream, and the widest of attention and MLP, live at once.
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
@@ -44,45 +27,47 @@ Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double to
 // Tokens that each sequence is fed beyond its next one when it is verified.
 double DraftTokens(const Scenario& scenario) { return scenario.speculation ? scenario.speculation->draft_tokens : 0; }
 
-// The engine's own floor for a step: prompts are packed up to kStepTokens; a chunk or a longer prompt replaces it.
-double StepTokens(const Scenario& scenario, double batch) {
+StepBudget BudgetOf(const Scenario& scenario) {
+  if (scenario.disaggregation) return {};  // prompts are prefilled elsewhere
   const Workload& w = scenario.workload;
   const double prompt = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
-  if (scenario.disaggregation) return batch;  // prompts are prefilled elsewhere
   const double chunk = scenario.deployment.prefill_chunk_tokens.value_or(static_cast<int>(prompt));
-  return std::max(
-      {std::min(prompt, chunk), std::min(batch * prompt, kStepTokens), batch * (1 + DraftTokens(scenario))});
+  return {.at_least = std::min(prompt, chunk), .per_prompt = prompt, .per_sequence = 1 + DraftTokens(scenario)};
+}
+
+Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
+  return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
 }
 
 }  // namespace
 
-Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
+BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
   const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
-  const double rows = batch * (1 + DraftTokens(scenario));
-  const Bytes logits = rows * shard.vocab * BytesPerElement(Dtype::kFp32);
-  return StepTokens(scenario, batch) * ActivationPerToken(shard, scenario, context) + logits;
+  return {.step = BudgetOf(scenario),
+          .per_step_token = ActivationPerToken(shard, scenario, context),
+          .per_sequence = LogitsPerSequence(scenario, shard)};
+}
+
+double LargestBatch(const BatchBytes& bytes, Bytes room) {
+  constexpr double kMost = (1 << 30) - 1;
+  const auto fits = [&](double batch) { return bytes(batch) <= room; };
+  const auto solve = [&](double tokens, double tokens_per_sequence) {
+    return (room - tokens * bytes.per_step_token) / (tokens_per_sequence * bytes.per_step_token + bytes.per_sequence);
+  };
+  const StepBudget& step = bytes.step;
+  const double packed = std::max(solve(0, step.per_prompt), solve(kStepTokens, 0));
+  double batch = std::min({solve(step.at_least, 0), packed, solve(0, step.per_sequence), kMost});
+  batch = std::max(0.0, std::floor(batch));
+  while (batch > 0 && !fits(batch)) --batch;
+  while (batch < kMost && fits(batch + 1)) ++batch;
+  return batch;
+}
+
+Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
+  return ActivationBytes(scenario, shard)(batch);
 }
 
 namespace {
-
-// The largest whole batch whose weights, activations and KV fit: activations grow with the batch, so by bisection.
-double LargestBatch(const Scenario& scenario, const Shard& shard, const Capacity& c) {
-  const auto fits = [&](double batch) {
-    return c.weights + StepActivations(scenario, shard, batch) + batch * c.kv_per_sequence <= c.usable;
-  };
-  if (!fits(1)) return 0;
-  double low = 1;
-  double high = 2;
-  while (high < 1e9 && fits(high)) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
-}
 
 // The smallest power of two over which the batch fits; 0: none.
 int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
@@ -109,13 +94,15 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
   c.batch = std::ceil(static_cast<double>(w.batch_size) / scenario.deployment.data_parallel);
-  c.activations = StepActivations(scenario, shard, c.batch);
+  BatchBytes bytes = ActivationBytes(scenario, shard);
+  c.activations = bytes(c.batch);
   const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
   AddModel(shard, context, c);
   if (scenario.speculation) {
     AddModel(MakeShard(*scenario.speculation->draft, DraftDeployment(scenario)), context, c);
   }
-  c.largest_batch = LargestBatch(scenario, shard, c);
+  bytes.per_sequence += c.kv_per_sequence;
+  c.largest_batch = LargestBatch(bytes, c.usable - c.weights);
   return c;
 }
 

@@ -4,6 +4,8 @@
 #ifndef FORETOKEN_ESTIMATOR_CAPACITY_H_
 #define FORETOKEN_ESTIMATOR_CAPACITY_H_
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "estimator/estimate.h"
 #include "estimator/machine.h"
@@ -11,6 +13,58 @@
 #include "estimator/shard.h"
 
 namespace foretoken {
+
+// vLLM's default budget of tokens in one step (max_num_batched_tokens), which bounds the activations of a batch whose
+// prompts are prefilled together.
+inline constexpr double kStepTokens = 8192;
+// vLLM's default KV block.
+inline constexpr int kBlockTokens = 16;
+
+// Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
+// longer prompt replaces it), and the tokens that decoding sequences are fed.
+struct StepBudget {
+  double at_least = 0;
+  double per_prompt = 0;  // of each sequence, up to kStepTokens together
+  double per_sequence = 1;
+
+  double Tokens(double batch) const {
+    return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
+  }
+};
+
+// Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
+struct BatchBytes {
+  StepBudget step;
+  Bytes per_step_token;
+  Bytes per_sequence;
+
+  Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
+};
+
+BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
+
+// Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below 2^31.
+inline double KeptTokens(const AttentionGroup& group, double context) {
+  const auto kept = static_cast<int>(group.window > 0 ? std::min(context, group.window) : context);
+  return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
+}
+
+// KV cache on a device of so many tokens, each counted once per layer.
+inline Bytes KvOfTokens(const Shard& shard, double token_layers) {
+  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
+// KV cache that a device keeps of a sequence of `context` tokens. REQUIRES: a whole number below 2^31.
+inline Bytes KvPerSequence(const Shard& shard, double context) {
+  double token_layers = 0;
+  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
+  return KvOfTokens(shard, token_layers);
+}
+
+// The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
+// the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding
+// left open.
+double LargestBatch(const BatchBytes& bytes, Bytes room);
 
 // How the batch meets the memory. A draft model counts as part of the model.
 struct Capacity {

@@ -6,21 +6,22 @@
 namespace foretoken {
 namespace {
 
-Seconds OneTierAllReduce(Bytes message, BytesPerSecond rate, Seconds alpha, double q) {
-  if (q <= 1) return Seconds(0);
-  const Seconds whole = message / rate;
-  const Seconds ring = 2 * (q - 1) / q * whole + 2 * (q - 1) * alpha;
-  const Seconds tree = 2 * std::log2(q) * (alpha + whole);
-  const Seconds one_shot = (q - 1) * whole + alpha;
-  return std::min({ring, tree, one_shot});
+AllReduceTime OneTierAllReduce(BytesPerSecond rate, Seconds alpha, double q) {
+  if (q <= 1) return {};
+  const double whole = 1 / rate.value();
+  return {.ring = {2 * (q - 1) * alpha, 2 * (q - 1) / q * whole},
+          .tree = {2 * std::log2(q) * alpha, 2 * std::log2(q) * whole},
+          .one_shot = {alpha, (q - 1) * whole}};
 }
 
 // Reduce-scatter and all-gather move the same bytes.
-Seconds OneTierAllGather(Bytes message, BytesPerSecond rate, Seconds alpha, double q) {
-  if (q <= 1) return Seconds(0);
-  const Seconds share = (q - 1) / q * (message / rate);
-  return share + std::min((q - 1) * alpha, std::log2(q) * alpha);
+MessageTime OneTierAllGather(BytesPerSecond rate, Seconds alpha, double q) {
+  if (q <= 1) return {};
+  return {std::min((q - 1) * alpha, std::log2(q) * alpha), (q - 1) / q / rate.value()};
 }
+
+// Of a message of which each device has one of `parts`.
+MessageTime OfShare(MessageTime time, double parts) { return {time.fixed, time.seconds_per_byte / parts}; }
 
 bool InOneNode(const Fabric& fabric, double devices) {
   return fabric.devices_per_node <= 0 || devices <= fabric.devices_per_node;
@@ -35,22 +36,32 @@ bool LeavesNode(const Fabric& fabric, double first, double devices) {
 
 }  // namespace
 
-Seconds AllReduce(const Fabric& fabric, Bytes message, double devices) {
-  if (fabric.free || devices <= 1) return Seconds(0);
-  if (InOneNode(fabric, devices)) return OneTierAllReduce(message, fabric.link, fabric.latency, devices);
+AllReduceTime MakeAllReduce(const Fabric& fabric, double devices) {
+  if (fabric.free || devices <= 1) return {};
+  if (InOneNode(fabric, devices)) return OneTierAllReduce(fabric.link, fabric.latency, devices);
   const double inside = fabric.devices_per_node;
   const double nodes = std::ceil(devices / inside);
-  return 2 * OneTierAllGather(message, fabric.link, fabric.latency, inside) +
-         OneTierAllReduce(message / inside, fabric.scale_out, fabric.latency, nodes);
+  const MessageTime gather = OneTierAllGather(fabric.link, fabric.latency, inside);
+  const AllReduceTime between = OneTierAllReduce(fabric.scale_out, fabric.latency, nodes);
+  const auto both = [&](const MessageTime& algorithm) { return gather + gather + OfShare(algorithm, inside); };
+  return {.ring = both(between.ring), .tree = both(between.tree), .one_shot = both(between.one_shot)};
+}
+
+Seconds AllReduce(const Fabric& fabric, Bytes message, double devices) {
+  return MakeAllReduce(fabric, devices)(message);
+}
+
+MessageTime MakeAllGather(const Fabric& fabric, double devices) {
+  if (fabric.free || devices <= 1) return {};
+  if (InOneNode(fabric, devices)) return OneTierAllGather(fabric.link, fabric.latency, devices);
+  const double inside = fabric.devices_per_node;
+  const double nodes = std::ceil(devices / inside);
+  return OfShare(OneTierAllGather(fabric.scale_out, fabric.latency, nodes), inside) +
+         OneTierAllGather(fabric.link, fabric.latency, inside);
 }
 
 Seconds AllGather(const Fabric& fabric, Bytes message, double devices) {
-  if (fabric.free || devices <= 1) return Seconds(0);
-  if (InOneNode(fabric, devices)) return OneTierAllGather(message, fabric.link, fabric.latency, devices);
-  const double inside = fabric.devices_per_node;
-  const double nodes = std::ceil(devices / inside);
-  return OneTierAllGather(message / inside, fabric.scale_out, fabric.latency, nodes) +
-         OneTierAllGather(message, fabric.link, fabric.latency, inside);
+  return MakeAllGather(fabric, devices)(message);
 }
 
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices) {

@@ -11,6 +11,8 @@
 #ifndef FORETOKEN_ESTIMATOR_COLLECTIVE_H_
 #define FORETOKEN_ESTIMATOR_COLLECTIVE_H_
 
+#include <algorithm>
+
 #include "estimator/units.h"
 
 namespace foretoken {
@@ -24,9 +26,29 @@ struct Fabric {
   bool free = false;            // the speed of light: communication costs nothing
 };
 
+// The time of a collective as a line over the bytes of its message.
+struct MessageTime {
+  Seconds fixed;
+  double seconds_per_byte = 0;
+
+  Seconds operator()(Bytes message) const { return fixed + Seconds(seconds_per_byte * message.value()); }
+  friend MessageTime operator+(MessageTime a, MessageTime b) {
+    return {a.fixed + b.fixed, a.seconds_per_byte + b.seconds_per_byte};
+  }
+};
+
+// The algorithms of an all-reduce between given devices; the best of them for the message is taken.
+struct AllReduceTime {
+  MessageTime ring, tree, one_shot;
+
+  Seconds operator()(Bytes message) const { return std::min({ring(message), tree(message), one_shot(message)}); }
+};
+
 // All formulas take q >= 1 devices and give 0 for q = 1.
+AllReduceTime MakeAllReduce(const Fabric& fabric, double devices);
 Seconds AllReduce(const Fabric& fabric, Bytes message, double devices);
 // Each device ends with all q shares of `message`.
+MessageTime MakeAllGather(const Fabric& fabric, double devices);
 Seconds AllGather(const Fabric& fabric, Bytes message, double devices);
 // Each device sends `sent` bytes in all, evenly to the q - 1 others.
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);

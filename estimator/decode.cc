@@ -7,12 +7,41 @@
 #include "estimator/attention.h"
 #include "estimator/quadrature.h"
 #include "estimator/roofline.h"
+#include "estimator/wide_vectors.h"
 
 namespace foretoken {
 namespace {
 
 constexpr double kSlowSumSteps = 8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// One node of the sums over a piece.
+struct Term {
+  TimeParts base, slope;
+  Seconds host, on_top;
+  double exponent;
+  double first;
+  GaussNode node;
+};
+
+// Adds the term of every row to its sum. Its loop is what the compiler takes several rows at a time.
+inline void AddTerms(Term term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
+  const auto step = [term](double context) {
+    TimeParts parts = JoinHost(term.base + term.slope * context, term.host, term.exponent);
+    parts.host += term.on_top;
+    return parts;
+  };
+  for (int row = begin; row < end; ++row) {
+    sums.Set(row, sums.Get(row) + GaussTerm(step, term.first, last[row], term.node));
+  }
+}
+
+// The default exponent as a constant: the loop is then free of branches.
+FORETOKEN_WIDE_VECTORS void AddSquareTerms(Term term, const double* __restrict last, int begin, int end,
+                                           TimePartsColumns& sums) {
+  term.exponent = 2;
+  AddTerms(term, last, begin, end, sums);
+}
 
 }  // namespace
 
@@ -51,17 +80,23 @@ double DecodeCurve::NextWindow(double context) const {
   return next;
 }
 
+double DecodeCurve::ChunkWindow() const {
+  for (const auto& [group, per_token] : slopes_) {
+    if (group.chunked) return group.window;  // no model has sliding windows beside chunks
+  }
+  return 0;
+}
+
 TimeParts DecodeCurve::Sum(double first, double last) const {
   if (last - first + 1 <= kSlowSumSteps) {
     return SlowSum([this](double c) { return Step(c); }, first, last);
   }
-  for (const auto& [group, per_token] : slopes_) {
-    if (group.chunked) return SumChunked(first, last, group.window);  // no model has sliding windows beside chunks
-  }
+  if (const double window = ChunkWindow(); window > 0) return SumChunked(first, last, window);
   TimeParts sum;
   while (first <= last) {
-    const double end = std::min(last, NextWindow(first));
-    sum += SumSmooth(LineAround(first), first, end);
+    const Piece piece = PieceFrom(first);
+    const double end = std::min(last, piece.last);
+    sum += SumLine(piece.line, first, end);
     first = end + 1;
   }
   return sum;
@@ -97,19 +132,65 @@ DecodeCurve::Line DecodeCurve::LineOfChunk(double index, double window) const {
   return line;
 }
 
-TimeParts DecodeCurve::SumSmooth(const Line& line, double first, double last) const {
+double DecodeCurve::Crossover(const Line& line) const {
+  return std::floor((host_ - line.base.Total()) / line.slope.Total());
+}
+
+DecodeCurve::Piece DecodeCurve::PieceFrom(double first) const {
+  Piece piece{.line = LineAround(first), .first = first, .last = NextWindow(first)};
+  const double split = Crossover(piece.line);
+  if (split >= first && split < piece.last) piece.last = split;
+  return piece;
+}
+
+// A short panel after the split would look at the step before it, where the device does not yet decide.
+TimeParts DecodeCurve::SumLine(const Line& line, double first, double last) const {
   const auto step = [&](double context) { return Finish(line.base + line.slope * context); };
-  // A short panel after the split would look at the step before it, where the device does not yet decide.
-  const auto sum = [&](double from, double to) {
-    const double count = std::round(to - from + 1);
-    const bool whole = std::abs(to - from + 1 - count) < 1e-6;  // not where an attention chunk is a sample of many
-    if (!whole || count > kSlowSumSteps) return GaussSum(step, from, to);
-    return SlowSum([&](double i) { return step(from + i); }, 0, count - 1);
-  };
-  // Where the device overtakes the host; not a number, and then no split, where it never does.
-  const double split = std::floor((host_ - line.base.Total()) / line.slope.Total());
-  if (!(split >= first && split < last)) return sum(first, last);
-  return sum(first, split) + sum(split + 1, last);
+  const double count = std::round(last - first + 1);
+  const bool whole = std::abs(last - first + 1 - count) < 1e-6;  // not where an attention chunk is a sample of many
+  if (!whole || count > kSlowSumSteps) return GaussSum(step, first, last);
+  return SlowSum([&](double i) { return step(first + i); }, 0, count - 1);
+}
+
+TimeParts DecodeCurve::SumSmooth(const Line& line, double first, double last) const {
+  const double split = Crossover(line);
+  if (!(split >= first && split < last)) return SumLine(line, first, last);
+  return SumLine(line, first, split) + SumLine(line, split + 1, last);
+}
+
+void DecodeCurve::SumLines(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
+                            TimePartsColumns& sums) const {
+  for (int row = begin; row < end; ++row) sums.Set(row, {});
+  for (const GaussNode& node : kGaussNodes) {
+    if (exponent_ == 2) {
+      AddSquareTerms({piece.line.base, piece.line.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
+    } else {
+      AddTerms({piece.line.base, piece.line.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end, sums);
+    }
+  }
+  for (int row = begin; row < end; ++row) sums.Set(row, before + sums.Get(row));
+}
+
+void DecodeCurve::Sums(double first, const double* last, int count, TimePartsColumns& sums) const {
+  int row = 0;
+  const bool chunked = ChunkWindow() > 0;
+  for (; row < count && (chunked || last[row] - first + 1 <= kSlowSumSteps); ++row) {
+    sums.Set(row, Sum(first, last[row]));
+  }
+  TimeParts before;
+  while (row < count) {
+    const Piece piece = PieceFrom(first);
+    int end = row;
+    while (end < count && last[end] <= piece.last) ++end;
+    for (; row < end && last[row] - first + 1 <= kSlowSumSteps; ++row) {
+      sums.Set(row, before + SumLine(piece.line, first, last[row]));
+    }
+    SumLines(piece, before, last, row, end, sums);
+    row = end;
+    if (row == count) return;
+    before += SumLine(piece.line, first, piece.last);
+    first = piece.last + 1;
+  }
 }
 
 }  // namespace foretoken

@@ -9,10 +9,32 @@
 #ifndef FORETOKEN_ESTIMATOR_DECODE_H_
 #define FORETOKEN_ESTIMATOR_DECODE_H_
 
+#include <array>
+
 #include "absl/container/inlined_vector.h"
 #include "estimator/step.h"
 
 namespace foretoken {
+
+// The parts of several times, each part in a column of its own.
+struct TimePartsColumns {
+  static constexpr int kMost = 128;
+  using Column = std::array<double, kMost>;
+
+  Column compute, memory, communication, host, queueing;
+
+  void Set(int row, const TimeParts& parts) {
+    compute[row] = parts.compute.value();
+    memory[row] = parts.memory.value();
+    communication[row] = parts.communication.value();
+    host[row] = parts.host.value();
+    queueing[row] = parts.queueing.value();
+  }
+  TimeParts Get(int row) const {
+    return {Seconds(compute[row]), Seconds(memory[row]), Seconds(communication[row]), Seconds(host[row]),
+            Seconds(queueing[row])};
+  }
+};
 
 // The decode of `sequences` on one replica, ready to be evaluated at any context.
 class DecodeCurve {
@@ -26,6 +48,10 @@ class DecodeCurve {
   // Sum of Step(c) for c = first, first + 1, ..., last. REQUIRES: first, last whole numbers. Empty: zero.
   TimeParts Sum(double first, double last) const;
 
+  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: what they share is
+  // computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
+  void Sums(double first, const double* last, int count, TimePartsColumns& sums) const;
+
  private:
   // Attention of one layer group per token seen.
   struct Slope {
@@ -37,18 +63,35 @@ class DecodeCurve {
     TimeParts base;
     TimeParts slope;
   };
+  // Steps first to last (may be infinite) over which the device's time is a line and does not cross the host's.
+  struct Piece {
+    Line line;
+    double first = 0;
+    double last = 0;
+  };
 
   TimeParts Device(double context) const;
   TimeParts Finish(const TimeParts& device) const;
   Line LineAround(double context) const;
   // The same for attention chunk number `index`, of which a chunked layer sees nothing before.
   Line LineOfChunk(double index, double window) const;
+  // Where the next window after `context` lies; infinity: none.
+  double NextWindow(double context) const;
+  // Where on the line the device overtakes the host; not a number where it never does.
+  double Crossover(const Line& line) const;
+  Piece PieceFrom(double first) const;
+  // The window of a chunked layer group; 0: none.
+  double ChunkWindow() const;
+
+  // A range over which the device's time is the line and does not cross the host's.
+  TimeParts SumLine(const Line& line, double first, double last) const;
   // A range in which no layer group meets its window.
   TimeParts SumSmooth(const Line& line, double first, double last) const;
   // A range over attention chunks of `window` tokens.
   TimeParts SumChunked(double first, double last, double window) const;
-  // Where the next window after `context` lies; infinity: none.
-  double NextWindow(double context) const;
+  // `before` and the steps of a piece up to last[i], for every row i from `begin` up to `end`; more than 8 steps each.
+  void SumLines(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
+                TimePartsColumns& sums) const;
 
   TimeParts fixed_;  // device time that does not depend on the context
   absl::InlinedVector<Slope, 2> slopes_;

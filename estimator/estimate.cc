@@ -17,17 +17,4 @@ Bound TimeParts::LargestPart() const {
   return bound;
 }
 
-TimeParts& TimeParts::operator+=(const TimeParts& other) {
-  compute += other.compute;
-  memory += other.memory;
-  communication += other.communication;
-  host += other.host;
-  queueing += other.queueing;
-  return *this;
-}
-
-TimeParts operator*(const TimeParts& a, double k) {
-  return {a.compute * k, a.memory * k, a.communication * k, a.host * k, a.queueing * k};
-}
-
 }  // namespace foretoken

@@ -42,9 +42,18 @@ struct TimeParts {
   Seconds Total() const { return compute + memory + communication + host + queueing; }
   // The largest part; a tie goes to the earlier one.
   Bound LargestPart() const;
-  TimeParts& operator+=(const TimeParts& other);
+  TimeParts& operator+=(const TimeParts& other) {
+    compute += other.compute;
+    memory += other.memory;
+    communication += other.communication;
+    host += other.host;
+    queueing += other.queueing;
+    return *this;
+  }
   friend TimeParts operator+(TimeParts a, const TimeParts& b) { return a += b; }
-  friend TimeParts operator*(const TimeParts& a, double k);
+  friend TimeParts operator*(const TimeParts& a, double k) {
+    return {a.compute * k, a.memory * k, a.communication * k, a.host * k, a.queueing * k};
+  }
 };
 
 struct Band {

@@ -1,13 +1,14 @@
 #include "estimator/estimator.h"
 
+#include <string>
+#include <utility>
+
 #include "estimator/calibration/calibration.h"
-#include "estimator/cost.h"
-#include "estimator/efficiencies.h"
 #include "estimator/errors.h"
+#include "estimator/figures.h"
 #include "estimator/kpi.h"
 #include "estimator/linear_profile.h"
 #include "estimator/operator_model.h"
-#include "estimator/slo.h"
 
 namespace foretoken {
 namespace {
@@ -18,58 +19,56 @@ bool IsBeyondProfile(const absl::Status& status) {
   return reason == Reason::kNotModelled || reason == Reason::kMissingFigure;
 }
 
-// By the scenario's calibration: of its very hardware, or carried over from its engine's other devices.
-absl::StatusOr<Estimate> Calibrated(const Scenario& scenario, const Detail& detail) {
-  const Calibration* calibration = scenario.calibration;
-  if (calibration == nullptr) {
-    const bool served = scenario.workload.batching == BatchingPolicy::kContinuous;
-    return EstimateOperatorModel(scenario, served ? GenericServedPrior() : GenericPrior(), Provenance::kDatasheet,
-                                 detail);
-  }
-  const bool own = !calibration->hardware_id.empty();
-  const Provenance provenance = own ? Provenance::kCalibrated : Provenance::kTransferred;
-  absl::StatusOr<Estimate> estimate =
-      EstimateOperatorModel(scenario, calibration->efficiencies, provenance, detail);
-  if (!estimate.ok()) return estimate;
-  estimate->calibration_id = calibration->id;
-  AddBands(*calibration, *estimate);
-  return estimate;
+absl::Status Take(absl::StatusOr<Estimate> made, Estimate& estimate) {
+  if (made.ok()) estimate = *std::move(made);
+  return made.status();
 }
 
-absl::StatusOr<Estimate> ByMethod(const Scenario& scenario, const Detail& detail) {
+// `calibration` becomes the one that the estimate was made with, if any.
+absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelMemo& memo,
+                      const Calibration*& calibration, Estimate& estimate) {
   switch (scenario.method) {
     case Method::kLinearProfile:
-      return EstimateLinearProfile(scenario, detail);
+      return Take(EstimateLinearProfile(scenario, detail), estimate);
     case Method::kKpi:
-      return EstimateKpi(scenario, detail);
+      return Take(EstimateKpi(scenario, detail), estimate);
     case Method::kSpeedOfLight:
-      return EstimateOperatorModel(scenario, SpeedOfLight(), Provenance::kSpeedOfLight, detail);
     case Method::kOperatorModel:
       break;
     case Method::kBestAvailable:
       if (const LinearProfile* profile = FindProfile(scenario); profile != nullptr && !profile->superseded) {
-        absl::StatusOr<Estimate> estimate = EstimateLinearProfile(scenario, *profile, detail);
-        if (!IsBeyondProfile(estimate.status())) return estimate;
+        const absl::Status status = Take(EstimateLinearProfile(scenario, *profile, detail), estimate);
+        if (!IsBeyondProfile(status)) return status;
       }
       break;
   }
-  return Calibrated(scenario, detail);
+  const OperatorMethod method = OperatorMethodOf(scenario);
+  calibration = method.calibration;
+  return FillOperatorModel(scenario, *method.efficiencies, method.provenance, detail, memo, estimate);
 }
 
 }  // namespace
 
-absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail) {
+absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
   if (scenario.speculation && scenario.speculation->draft_tokens == 0) {  // nothing is drafted: as if not asked for
     Scenario plain = scenario;
     plain.speculation.reset();
-    return ComputeEstimate(plain, detail);
+    return ComputeEstimate(plain, detail, memo, estimate);
   }
-  absl::StatusOr<Estimate> estimate = ByMethod(scenario, detail);
-  if (!estimate.ok()) return estimate;
-  estimate->cost = CostOf(scenario, estimate->throughput, estimate->warnings);
-  if (scenario.slo) {
-    estimate->slo = JudgeSlo(*scenario.slo, estimate->ttft.time, estimate->tpot.time, estimate->e2e.time);
-  }
+  std::string id = std::move(estimate.calibration_id);  // its buffer serves again
+  estimate = Estimate();
+  id.clear();
+  estimate.calibration_id = std::move(id);
+  const Calibration* calibration = nullptr;
+  if (absl::Status status = ByMethod(scenario, detail, memo, calibration, estimate); !status.ok()) return status;
+  FillVerdicts(scenario, calibration, estimate);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail) {
+  StepModelMemo memo;
+  Estimate estimate;
+  if (absl::Status status = ComputeEstimate(scenario, detail, memo, estimate); !status.ok()) return status;
   return estimate;
 }
 

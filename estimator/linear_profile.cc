@@ -173,6 +173,7 @@ std::vector<Seconds> LinearLatencies(Seconds prefill, const LinearDecode& decode
 }
 
 const LinearProfile* FindProfile(const Scenario& scenario) {
+  if (scenario.hardware->linear_profiles.empty()) return nullptr;  // no key has to be made
   const ProfileKey key = KeyOf(scenario);
   for (const LinearProfile& profile : scenario.hardware->linear_profiles) {
     if (profile.key == key) return &profile;

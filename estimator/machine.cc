@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -22,24 +23,31 @@ constexpr PeakField kFp8 = {&PeakCompute::fp8, "peak.fp8_flops_per_second"};
 constexpr PeakField kInt8 = {&PeakCompute::int8, "peak.int8_ops_per_second"};
 constexpr PeakField kFp4 = {&PeakCompute::fp4, "peak.fp4_flops_per_second"};
 
+constexpr PeakField kFp32Order[] = {kFp32};
+constexpr PeakField kFp16Order[] = {kFp16, kBf16, kFp32};
+constexpr PeakField kFp8Order[] = {kFp8, kBf16, kFp16, kFp32};
+constexpr PeakField kInt8Order[] = {kInt8, kBf16, kFp16, kFp32};
+constexpr PeakField kFp4Order[] = {kFp4, kFp8, kBf16, kFp16, kFp32};
+constexpr PeakField kBf16Order[] = {kBf16, kFp16, kFp32};
+
 // The peak that computes in a dtype, then what to take instead, in order.
-std::vector<PeakField> PeakOrder(Dtype dtype) {
+std::span<const PeakField> PeakOrder(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFp32:
-      return {kFp32};
+      return kFp32Order;
     case Dtype::kFp16:
-      return {kFp16, kBf16, kFp32};
+      return kFp16Order;
     case Dtype::kFp8:
     case Dtype::kFp8Block:
-      return {kFp8, kBf16, kFp16, kFp32};
+      return kFp8Order;
     case Dtype::kInt8:
     case Dtype::kInt4:
-      return {kInt8, kBf16, kFp16, kFp32};
+      return kInt8Order;
     case Dtype::kNvfp4:
     case Dtype::kMxfp4:
-      return {kFp4, kFp8, kBf16, kFp16, kFp32};
+      return kFp4Order;
     default:
-      return {kBf16, kFp16, kFp32};
+      return kBf16Order;
   }
 }
 
@@ -108,7 +116,7 @@ Dtype ComputeDtype(Dtype weight, Dtype activation) {
 }
 
 absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings) {
-  const std::vector<PeakField> order = PeakOrder(dtype);
+  const std::span<const PeakField> order = PeakOrder(dtype);
   for (const PeakField& candidate : order) {
     if (!(hardware.peak.*candidate.peak)) continue;
     if (candidate.peak != order.front().peak) {

@@ -32,10 +32,6 @@ std::optional<double> ComputeBoundBatch(const DecodeBalance& step) {
   return weights / (compute - kv);
 }
 
-double ModelBandwidthUtilization(Bytes weights, Bytes kv_cache, Seconds tpot, BytesPerSecond bandwidth) {
-  return (weights + kv_cache) / tpot / bandwidth;
-}
-
 Bytes NaiveAttentionScores(double tokens, double heads, Bytes per_activation) {
   return tokens * tokens * heads * per_activation;
 }

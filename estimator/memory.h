@@ -56,7 +56,9 @@ std::optional<double> ComputeBoundBatch(const DecodeBalance& step);
 
 // MBU: ((weights + KV) / TPOT) / BW, achieved over peak. 14 GB in 14 ms of 2 TB/s: 0.5.  [S3]
 // REQUIRES: tpot > 0.
-double ModelBandwidthUtilization(Bytes weights, Bytes kv_cache, Seconds tpot, BytesPerSecond bandwidth);
+inline double ModelBandwidthUtilization(Bytes weights, Bytes kv_cache, Seconds tpot, BytesPerSecond bandwidth) {
+  return (weights + kv_cache) / tpot / bandwidth;
+}
 
 // Bytes of the score matrix of one layer and sequence when attention is not fused: n^2 H a.
 // 16,384 tokens, 40 heads, fp16: 21.47 GB.  [S4]

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/capacity.h"
-#include "estimator/energy.h"
 #include "estimator/errors.h"
 #include "estimator/explain.h"
+#include "estimator/figures.h"
 #include "estimator/output_lengths.h"
 #include "estimator/serving.h"
-#include "estimator/usage.h"
 
 namespace foretoken {
 namespace {
@@ -42,48 +43,6 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
                                      shard.tensor_parallel, "; padded to ", shard.heads, " per device"),
                         "deployment.tensor_parallel"});
   }
-}
-
-Phase MakePhase(const TimeParts& parts, Provenance provenance) {
-  return {.time = parts.Total(), .parts = parts, .bound = parts.LargestPart(), .provenance = provenance};
-}
-
-// Devices of both sides, where prefill has its own.
-int DevicesOf(const Scenario& scenario, const Served& served) {
-  if (!served.disaggregation) return scenario.deployment.devices();
-  return served.disaggregation->prefill_devices +
-         scenario.disaggregation->decode_replicas * scenario.deployment.devices();
-}
-
-Throughput MakeThroughput(const Scenario& scenario, const Served& served, Seconds tpot) {
-  const double requests = served.requests_per_second;
-  const double tokens = requests * MeanOutput(scenario.workload);
-  return {.output_tokens_per_second = tokens,
-          .output_tokens_per_second_per_device = tokens / DevicesOf(scenario, served),
-          .output_tokens_per_second_per_user = 1 / tpot.value(),
-          .requests_per_second = requests};
-}
-
-void FillTimes(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
-  estimate.prefill = MakePhase(served.prefill, provenance);
-  estimate.decode = MakePhase(served.decode, provenance);
-  estimate.decode_steps = served.decode_steps;
-  estimate.tpot_is_next_step = served.decode_steps < 1;
-  estimate.ttft.time = served.prefill.Total();
-  estimate.e2e.time = served.prefill.Total() + served.decode.Total();
-  if (estimate.tpot_is_next_step) {
-    const TimeParts next = served.step(1);
-    estimate.decode.bound = next.LargestPart();
-    estimate.tpot.time = next.Total();
-  } else {
-    estimate.tpot.time = served.decode.Total() / served.decode_steps;
-  }
-  estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
-  estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
-  estimate.mfu = PrefillUtilization(replica, served);
-  estimate.speculation = served.round;
-  estimate.disaggregation = served.disaggregation;
-  estimate.energy = EnergyOf(replica, served);
 }
 
 // Adds `runs` of a step to the rows of a phase.
@@ -144,18 +103,20 @@ struct Others {
   std::optional<PrefillSide> prefill_side;
 };
 
-absl::StatusOr<Others> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
-                                  std::vector<Warning>& warnings) {
-  Others others;
+// Null where nothing does.
+absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
+                                                         std::vector<Warning>& warnings) {
+  if (!scenario.speculation && !scenario.disaggregation) return nullptr;
+  auto others = std::make_unique<Others>();
   if (scenario.speculation) {
     absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
     if (!made.ok()) return made.status();
-    others.speculator = *std::move(made);
+    others->speculator = *std::move(made);
   }
   if (scenario.disaggregation) {
     absl::StatusOr<PrefillSide> made = MakePrefillSide(scenario, efficiencies, &warnings);
     if (!made.ok()) return made.status();
-    others.prefill_side = *std::move(made);
+    others->prefill_side = *std::move(made);
   }
   return others;
 }
@@ -168,45 +129,76 @@ std::vector<Seconds> TokenLatencies(const Served& served) {
 
 }  // namespace
 
+OperatorMethod OperatorMethodOf(const Scenario& scenario) {
+  if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
+  const Calibration* calibration = scenario.calibration;
+  if (calibration == nullptr) {
+    const bool served = scenario.workload.batching == BatchingPolicy::kContinuous;
+    return {served ? &GenericServedPrior() : &GenericPrior(), Provenance::kDatasheet};
+  }
+  const bool own = !calibration->hardware_id.empty();
+  return {&calibration->efficiencies, own ? Provenance::kCalibrated : Provenance::kTransferred, calibration};
+}
+
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings) {
   absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;
-  return StepModel{.shard = MakeShard(*scenario.model, d),
-                   .machine = *machine,
-                   .efficiencies = efficiencies,
-                   .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : d.roofline_exponent,
-                   .attention_kernel = floor ? AttentionKernel::kFlash : d.attention_kernel,
-                   .unfused_elementwise = !floor && d.unfused_elementwise,
-                   .expert_routing = scenario.workload.expert_routing};
+  StepModel model{.shard = MakeShard(*scenario.model, d),
+                  .machine = *machine,
+                  .efficiencies = efficiencies,
+                  .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : d.roofline_exponent,
+                  .attention_kernel = floor ? AttentionKernel::kFlash : d.attention_kernel,
+                  .expert_routing = scenario.workload.expert_routing};
+  model.operators = MakeOperators(model.shard, model.machine, !floor && d.unfused_elementwise);
+  return model;
 }
 
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
-                                               Provenance provenance, const Detail& detail) {
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
   if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
-  Scenario scenario = asked;
-  const double per_replica = std::ceil(static_cast<double>(asked.workload.batch_size) / asked.deployment.data_parallel);
-  scenario.workload = WithBatchLength(asked.workload, per_replica);
-  Estimate estimate;
-  const absl::StatusOr<StepModel> model = MakeStepModel(scenario, efficiencies, &estimate.warnings);
-  if (!model.ok()) return model.status();
+  std::unique_ptr<Scenario> adjusted;
+  if (asked.workload.output_lengths) {
+    adjusted = std::make_unique<Scenario>(asked);
+    adjusted->workload = WithBatchLength(asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) /
+                                                                   asked.deployment.data_parallel));
+  }
+  const Scenario& scenario = adjusted ? *adjusted : asked;
+  const DerivedModel& derived = memo.Get(scenario, efficiencies);
+  if (!derived.model.ok()) return derived.model.status();
+  const StepModel* const model = &*derived.model;
+  estimate.warnings = derived.warnings;
   const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
-  const absl::StatusOr<Others> others = MakeOthers(scenario, efficiencies, estimate.warnings);
+  const auto others = MakeOthers(scenario, efficiencies, estimate.warnings);
   if (!others.ok()) return others.status();
-  const Replica replica{scenario, *model, capacity, others->speculator ? &*others->speculator : nullptr,
-                        others->prefill_side ? &*others->prefill_side : nullptr};
+  const bool speculates = scenario.speculation.has_value();
+  const bool prefills_elsewhere = scenario.disaggregation.has_value();
+  const Replica replica{.scenario = scenario,
+                        .model = *model,
+                        .capacity = capacity,
+                        .speculator = speculates ? &*(*others)->speculator : nullptr,
+                        .prefill_side = prefills_elsewhere ? &*(*others)->prefill_side : nullptr,
+                        .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1 ||
+                                        scenario.workload.output_lengths.has_value()};
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
-  estimate.devices = DevicesOf(scenario, *served);
-  estimate.waves = static_cast<int>(served->waves);
-  estimate.memory = MemoryOf(scenario, *model, capacity, served->held);
-  FillTimes(replica, *served, provenance, estimate);
+  FillFigures(replica, *served, provenance, estimate);
   if (detail.operators) FillOperators(replica, *served, estimate);
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+                                               Provenance provenance, const Detail& detail) {
+  StepModelMemo memo;
+  Estimate estimate;
+  if (absl::Status status = FillOperatorModel(asked, efficiencies, provenance, detail, memo, estimate); !status.ok()) {
+    return status;
+  }
   return estimate;
 }
 

@@ -12,6 +12,7 @@
 #include "estimator/estimator.h"
 #include "estimator/scenario.h"
 #include "estimator/step.h"
+#include "estimator/step_model_cache.h"
 
 namespace foretoken {
 
@@ -19,7 +20,22 @@ namespace foretoken {
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings);
 
-// Errors: those of MakeStepModel; those of Serve (serving.h).
+// Whose constants the operator model takes.
+struct OperatorMethod {
+  const Efficiencies* efficiencies = nullptr;
+  Provenance provenance = Provenance::kUnspecified;
+  const Calibration* calibration = nullptr;  // null: none
+};
+
+// The scenario's calibration (of its very hardware, or carried over from its engine's other devices), or the generic
+// prior; the speed of light where the scenario asks for it.
+OperatorMethod OperatorMethodOf(const Scenario& scenario);
+
+// Fills `estimate`, which is empty. Errors: those of MakeStepModel; those of Serve (serving.h).
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate);
+
+// The same for one scenario.
 absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail);
 

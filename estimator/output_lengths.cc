@@ -51,11 +51,15 @@ double MeanOutput(const Workload& workload) {
   return workload.output_lengths ? workload.output_lengths->mean_tokens : workload.output_tokens;
 }
 
-Workload WithBatchLength(Workload workload, double sequences) {
-  if (!workload.output_lengths) return workload;
+int BatchLength(const Workload& workload, double sequences) {
+  if (!workload.output_lengths) return workload.output_tokens;
   const bool continuous = workload.batching == BatchingPolicy::kContinuous;
   const double tokens = continuous ? MeanOutput(workload) : LongestOutput(*workload.output_lengths, sequences);
-  workload.output_tokens = static_cast<int>(std::max(1.0, std::round(std::min(tokens, 1e8))));
+  return static_cast<int>(std::max(1.0, std::round(std::min(tokens, 1e8))));
+}
+
+Workload WithBatchLength(Workload workload, double sequences) {
+  workload.output_tokens = BatchLength(workload, sequences);
   return workload;
 }
 

@@ -20,8 +20,11 @@ double LongestOutput(const OutputLengthDistribution& lengths, double draws);
 // Tokens that a sequence makes on average.
 double MeanOutput(const Workload& workload);
 
-// The workload with the output length that its batches run to: the longest of `sequences` where a batch ends as one,
-// the mean under continuous batching.
+// The output length that batches of the workload run to: the longest of `sequences` where a batch ends as one, the mean
+// under continuous batching.
+int BatchLength(const Workload& workload, double sequences);
+
+// The workload with that output length.
 Workload WithBatchLength(Workload workload, double sequences);
 
 }  // namespace foretoken

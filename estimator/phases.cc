@@ -86,14 +86,14 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
 
 DecodePhase::DecodePhase(const StepModel& model, const Workload& workload, double sequences,
                          const Speculator* speculator)
-    : model_(model),
+    : model_(&model),
       prompt_(workload.prompt_tokens == 0 ? 1 : workload.prompt_tokens),
       sequences_(Microbatch(model, sequences)),
       recomputes_(workload.kv_cache_mode == KvCacheMode::kNone),
       curve_(model, speculator, sequences_) {}
 
 TimeParts DecodePhase::RecomputeStep(double j) const {
-  return StepTime(model_, {.prefill_sequences = sequences_, .prefill_tokens = prompt_ + j, .logits_rows = sequences_});
+  return StepTime(*model_, {.prefill_sequences = sequences_, .prefill_tokens = prompt_ + j, .logits_rows = sequences_});
 }
 
 TimeParts DecodePhase::Step(double j) const { return recomputes_ ? RecomputeStep(j) : curve_.Step(prompt_ + j); }
@@ -101,6 +101,12 @@ TimeParts DecodePhase::Step(double j) const { return recomputes_ ? RecomputeStep
 TimeParts DecodePhase::Sum(double steps) const {
   if (!recomputes_) return curve_.Sum(prompt_ + 1, prompt_ + steps);
   return PanelSum([this](double j) { return RecomputeStep(j); }, 1, steps);
+}
+
+void DecodePhase::Sums(const double* steps, int count, TimePartsColumns& sums) const {
+  TimePartsColumns::Column last;
+  for (int i = 0; i < count; ++i) last[i] = prompt_ + steps[i];
+  curve_.plain().Sums(prompt_ + 1, last.data(), count, sums);
 }
 
 }  // namespace foretoken

@@ -31,15 +31,18 @@ class DecodePhase {
   TimeParts Step(double j) const;
   // Steps 1 to `steps` together.
   TimeParts Sum(double steps) const;
+  // The same for every steps[0] to steps[count - 1] at once, bit for bit. REQUIRES: a KV cache, no speculator, and what
+  // DecodeCurve::Sums does.
+  void Sums(const double* steps, int count, TimePartsColumns& sums) const;
 
  private:
   TimeParts RecomputeStep(double j) const;
 
-  const StepModel& model_;
-  const double prompt_;
-  const double sequences_;  // of one microbatch
-  const bool recomputes_;   // no KV cache: every step computes all tokens again
-  const TokenCurve curve_;
+  const StepModel* model_;
+  double prompt_;
+  double sequences_;  // of one microbatch
+  bool recomputes_;   // no KV cache: every step computes all tokens again
+  TokenCurve curve_;
 };
 
 }  // namespace foretoken

@@ -10,15 +10,26 @@
 
 namespace foretoken {
 
+struct GaussNode {
+  double at;  // -1 to 1
+  double weight;
+};
+inline constexpr GaussNode kGaussNodes[] = {
+    {-0.77459666924148337704, 5.0 / 9}, {0, 8.0 / 9}, {0.77459666924148337704, 5.0 / 9}};
+
+// One term of a panel: f at a node, weighted.
+template <typename F>
+TimeParts GaussTerm(const F& f, double first, double last, GaussNode node) {
+  const double half = (last - first + 1) / 2;
+  const double middle = (first + last) / 2;
+  return f(middle + half * node.at) * (half * node.weight);
+}
+
 // One panel: f is evaluated 3 times. REQUIRES: first <= last + 1.
 template <typename F>
 TimeParts GaussSum(const F& f, double first, double last) {
-  constexpr double kNodes[] = {-0.77459666924148337704, 0, 0.77459666924148337704};
-  constexpr double kWeights[] = {5.0 / 9, 8.0 / 9, 5.0 / 9};
-  const double half = (last - first + 1) / 2;
-  const double middle = (first + last) / 2;
   TimeParts sum;
-  for (int i = 0; i < 3; ++i) sum += f(middle + half * kNodes[i]) * (half * kWeights[i]);
+  for (const GaussNode& node : kGaussNodes) sum += GaussTerm(f, first, last, node);
   return sum;
 }
 

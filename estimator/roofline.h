@@ -3,7 +3,8 @@
 //   t = (a^s + b^s)^(1/s)
 //
 // s = infinity is the exact maximum (perfect overlap), s = 1 the sum (none). Of t, a is attributed t a^s/(a^s + b^s)
-// and b the rest; at s = infinity all goes to the larger, a tie to a. [ours; s = 2 fits measurements best]
+// and b the rest, that is, each is scaled by t a^(s-1)/(a^s + b^s): for s = 2 by a/t. At s = infinity all goes to the
+// larger, a tie to a. [ours; s = 2 fits measurements best]
 #ifndef FORETOKEN_ESTIMATOR_ROOFLINE_H_
 #define FORETOKEN_ESTIMATOR_ROOFLINE_H_
 
@@ -14,35 +15,37 @@
 
 namespace foretoken {
 
-// A smooth maximum and the share of it that goes to its first argument.
+// A smooth maximum: what of each argument counts in it. t = first * a + second * b.
 struct Overlap {
-  Seconds time;
-  double first_share = 1;  // 0 to 1
+  double first = 1;  // 0 to 1
+  double second = 0;
 };
 
 // REQUIRES: a, b >= 0; s >= 1, may be infinite.
 inline Overlap SmoothMax(Seconds a, Seconds b, double s) {
   const double x = a.value();
   const double y = b.value();
-  if (s == 2) {  // the default, at the cost of one square root
+  if (s == 2) {  // the default, at the cost of one square root and one division
     const double sum = x * x + y * y;
-    return sum > 0 ? Overlap{Seconds(std::sqrt(sum)), x * x / sum} : Overlap{};
+    const double scale = sum > 0 ? 1 / std::sqrt(sum) : 0;
+    return {x * scale, y * scale};
   }
-  if (std::isinf(s)) return x >= y ? Overlap{a, 1} : Overlap{b, 0};
+  if (std::isinf(s)) return x >= y ? Overlap{1, 0} : Overlap{0, 1};
   const double larger = x > y ? x : y;
   if (!(larger > 0)) return {};
-  const double xs = std::pow(x / larger, s);  // scaled: no overflow for large s
-  const double ys = std::pow(y / larger, s);
-  return {Seconds(larger * std::pow(xs + ys, 1 / s)), xs / (xs + ys)};
+  const double u = x / larger;  // scaled: no overflow for large s
+  const double v = y / larger;
+  const double us = std::pow(u, s - 1);
+  const double vs = std::pow(v, s - 1);
+  const double scale = std::pow(u * us + v * vs, 1 / s - 1);
+  return {us * scale, vs * scale};
 }
 
-// Joins the device's parts with the host time of the same step: the device's parts shrink or grow in proportion.
+// Joins the device's parts with the host time of the same step: the device's parts shrink in proportion.
 inline TimeParts JoinHost(const TimeParts& device, Seconds host, double s) {
-  const Seconds busy = device.Total();
-  if (!(busy.value() > 0)) return {.host = host};
-  const Overlap joined = SmoothMax(busy, host, s);
-  TimeParts parts = device * (joined.time * joined.first_share / busy);
-  parts.host += joined.time * (1 - joined.first_share);
+  const Overlap joined = SmoothMax(device.Total(), host, s);
+  TimeParts parts = device * joined.first;
+  parts.host += host * joined.second;
   return parts;
 }
 

@@ -32,6 +32,7 @@ struct Replica {
   const Capacity& capacity;
   const Speculator* speculator = nullptr;     // null: no speculative decoding
   const PrefillSide* prefill_side = nullptr;  // null: prompts are prefilled here
+  bool steps_wanted = true;                   // false: Served::step may stay empty
 };
 
 // Who decodes together in a share of a request's decode steps.

@@ -91,9 +91,8 @@ void AddExperts(const Model& model, const Deployment& deployment, double moe_lay
   shard.matrices.push_back({Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
 }
 
-void AddMlps(const Model& model, const Deployment& deployment, Shard& shard) {
+void AddMlps(const Model& model, const Deployment& deployment, const ParameterCounts& counts, Shard& shard) {
   const double tp = deployment.tensor_parallel;
-  const ParameterCounts counts = CountParameters(model);
   const auto& moe = model.mixture_of_experts;
   const double dense_width = DivideUp(moe ? moe->dense_intermediate_size : model.intermediate_size, tp);
   AddMlp(counts.dense_layers, dense_width, Matrix::Kind::kMlpUp, Matrix::Kind::kMlpDown, shard);
@@ -112,7 +111,7 @@ void AddMlps(const Model& model, const Deployment& deployment, Shard& shard) {
 
 // Norms are counted at 16 bits with the rest of what is not quantised: replicated, and small. Biases are not: the most
 // that a bundled model has is a thousandth of its weights.
-Bytes WeightsOfFullestDevice(const Model& model, const Shard& shard) {
+Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, const Shard& shard) {
   Bytes layers;
   for (const Matrix& m : shard.matrices) layers += m.layers * m.n * m.k * shard.weight;
   if (shard.experts) {
@@ -120,7 +119,6 @@ Bytes WeightsOfFullestDevice(const Model& model, const Shard& shard) {
     const double elements = e.up_n * e.up_k + e.down_n * e.down_k;
     layers += e.layers * std::ceil(e.num_experts / e.expert_parallel) * elements * e.bytes_per_weight;
   }
-  const ParameterCounts counts = CountParameters(model);
   layers += shard.layers * counts.norms_per_layer * shard.head;
   const double share = std::ceil(shard.layers / shard.stages) / shard.layers;
   const Bytes table = shard.vocab * shard.hidden * shard.head;
@@ -146,8 +144,10 @@ Shard MakeShard(const Model& model, const Deployment& deployment) {
   shard.kv = BytesPerElement(deployment.kv_cache_dtype);
   shard.head = HeadBytes(deployment.weight_dtype);
   AddAttention(model, shard.tensor_parallel, shard);
-  AddMlps(model, deployment, shard);
-  shard.weights_total = WeightsOfFullestDevice(model, shard);
+  const ParameterCounts counts = CountParameters(model);
+  AddMlps(model, deployment, counts, shard);
+  shard.parameters = counts.Total();
+  shard.weights_total = WeightsOfFullestDevice(model, counts, shard);
   return shard;
 }
 

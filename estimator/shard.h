@@ -80,7 +80,8 @@ struct Shard {
   absl::InlinedVector<AttentionGroup, 2> attention;
   std::optional<ExpertShard> experts;
 
-  Bytes weights_total;  // of the device that holds most: its stage's layers and the larger of embedding and LM head
+  double parameters = 0;  // of the whole model
+  Bytes weights_total;    // of the device that holds most: its stage's layers and the larger of embedding and LM head
   bool heads_padded = false;
 };
 

@@ -67,6 +67,9 @@ class TokenCurve {
   TimeParts Step(double context) const { return Sum(context, context); }
   TimeParts Sum(double first, double last) const;
 
+  // REQUIRES: no speculator.
+  const DecodeCurve& plain() const { return *std::get_if<DecodeCurve>(&curve_); }
+
  private:
   std::variant<DecodeCurve, SpeculativeCurve> curve_;
 };

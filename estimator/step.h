@@ -12,6 +12,7 @@
 #include "estimator/efficiencies.h"
 #include "estimator/estimate.h"
 #include "estimator/machine.h"
+#include "estimator/operators.h"
 #include "estimator/scenario.h"
 #include "estimator/shard.h"
 
@@ -21,10 +22,10 @@ namespace foretoken {
 struct StepModel {
   Shard shard;
   Machine machine;
+  StepOperatorSet operators;
   Efficiencies efficiencies;
   double roofline_exponent = 2;
   AttentionKernel attention_kernel = AttentionKernel::kFlash;
-  bool unfused_elementwise = false;
   ExpertRouting expert_routing = ExpertRouting::kIndependent;
 };
 
@@ -41,31 +42,6 @@ struct StepShape {
   double Tokens() const { return decode_sequences * decode_tokens + prefill_sequences * prefill_tokens; }
 };
 
-enum class OperatorKind {
-  kEmbedding,
-  kQkvProj,
-  kLatentDownProj,
-  kLatentQueryProj,
-  kLatentUpProj,
-  kLatentExpand,
-  kPrefillAttention,
-  kDecodeAttention,
-  kOutProj,
-  kMlpUp,
-  kMlpDown,
-  kSharedMlpUp,
-  kSharedMlpDown,
-  kRouter,
-  kExpertUp,
-  kExpertDown,
-  kElementwise,
-  kAllReduce,
-  kExpertAllToAll,
-  kStageTransfer,
-  kLmHead,
-  kLogitsGather,
-};
-
 // One kind of operator in one step, all its runs over the layers together, on one device.
 struct OperatorCost {
   OperatorKind kind;
@@ -76,6 +52,7 @@ struct OperatorCost {
   Seconds compute;        // flops at the reached rate
   Seconds memory;         // bytes at the reached rate
   Seconds communication;  // of communication operators
+  Bytes weights;          // of the bytes: matrices
   double rows = 0;        // M of a matrix product
   double n = 0, k = 0;    // its N and K
 
@@ -88,11 +65,13 @@ using OperatorCosts = absl::InlinedVector<OperatorCost, 24>;
 // Every operator of a step, in the order of execution.
 OperatorCosts StepOperators(const StepModel& model, const StepShape& shape);
 
-// Attention of decoding sequences alone, over the layers of one group: proportional to the context, which each of
-// `tokens` new ones per sequence sees whole. Their keys and values are read once; as rows of one matrix product they
-// take at least what one row takes on the vector units.
+// Attention of decoding sequences alone, over the layers of one group.
 OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context,
                              double tokens = 1);
+
+// What one step does on one device: FLOPs, and bytes of the matrices that it reads.
+Flops StepFlops(const StepModel& model, const StepShape& shape);
+Bytes StepWeights(const StepModel& model, const StepShape& shape);
 
 // The device's time of a step: the operators, and the gap of every layer as host time.
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimator/attention.h"
 #include "estimator/memory.h"
 
 namespace foretoken {
@@ -15,36 +14,14 @@ struct Reads {
   Bytes kv;
 };
 
-// Weights of one decode step: of the experts only the distinct ones, of the embedding none.
-Bytes WeightsRead(const StepModel& model, const StepShape& shape) {
-  Bytes weights;
-  for (const OperatorCost& cost : StepOperators(model, shape)) {
-    if (cost.n <= 0) continue;
-    weights += cost.bytes - cost.count * cost.rows * (cost.n + cost.k) * model.shard.activation;
-  }
-  return weights / model.shard.stages;
-}
-
-// Steps whose mean is taken: those that see prompt + 1 to prompt + count tokens.
-struct Steps {
-  double prompt = 0;
-  double count = 1;
-};
-
-// Tokens of a layer that each sequence sees on average.
-double MeanSeen(const AttentionGroup& group, const Steps& steps) {
-  return CausalPairs(group, steps.count, steps.prompt) / steps.count;
-}
-
 // Each of the crew is fed `tokens`.
 Reads StepReads(const StepModel& model, const Crew& crew, const Steps& steps, double tokens = 1) {
-  Reads reads{
-      .weights = WeightsRead(
-          model, {.decode_sequences = crew.running, .decode_tokens = tokens, .logits_rows = crew.running * tokens})};
+  Reads reads{.weights = WeightsRead(model, crew.running, tokens)};
   const Steps of_others{.prompt = crew.others_context, .count = std::max(1.0, crew.share * steps.count)};
   for (const AttentionGroup& group : model.shard.attention) {
-    const double seen = crew.read * MeanSeen(group, steps) + crew.others * MeanSeen(group, of_others);
-    reads.kv += seen * DecodeAttention(model, group, 1, 1).bytes / model.shard.stages;
+    double seen = crew.read * MeanSeen(group, steps);
+    if (crew.others > 0) seen += crew.others * MeanSeen(group, of_others);
+    reads.kv += KvReadOf(model, group, seen);
   }
   return reads;
 }
@@ -58,15 +35,21 @@ Reads RoundReads(const Replica& replica, const Crew& crew, const Steps& steps) {
           .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
 }
 
-std::vector<Crew> CrewsOf(const Served& served) {
-  if (!served.crews.empty()) return served.crews;
-  return {{.running = served.running, .read = served.read}};
+Reads ReadsOf(const Replica& replica, const Crew& crew, const Steps& steps) {
+  return replica.speculator != nullptr ? RoundReads(replica, crew, steps) : StepReads(replica.model, crew, steps);
 }
 
-Flops PrefillFlops(const StepModel& model, const StepShape& shape) {
-  Flops flops;
-  for (const OperatorCost& cost : StepOperators(model, shape)) flops += cost.flops;
-  return flops / model.shard.stages;
+// The mean over those that decode together while the request does.
+Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps) {
+  if (served.crews.empty()) return ReadsOf(replica, {.running = served.running, .read = served.read}, steps);
+  Reads mean;
+  for (const Crew& crew : served.crews) {
+    if (!(crew.share > 0)) continue;
+    const Reads reads = ReadsOf(replica, crew, steps);
+    mean.weights += crew.share * reads.weights;
+    mean.kv += crew.share * reads.kv;
+  }
+  return mean;
 }
 
 // Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
@@ -74,7 +57,7 @@ Flops PrefillFlops(const StepModel& model, const StepShape& shape) {
 std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& model, Bytes kv_per_token) {
   if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
   const Workload& w = scenario.workload;
-  return ComputeBoundBatch(DecodeBalance{.parameters = CountParameters(*scenario.model).Total(),
+  return ComputeBoundBatch(DecodeBalance{.parameters = model.shard.parameters,
                                          .per_weight = model.shard.weight,
                                          .context = w.prompt_tokens + w.output_tokens / 2.0,
                                          .kv_per_token = kv_per_token,
@@ -84,11 +67,21 @@ std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& m
 
 }  // namespace
 
+// Of the experts only the distinct ones, of the embedding none.
+Bytes WeightsRead(const StepModel& model, double running, double tokens) {
+  return StepWeights(model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens}) /
+         model.shard.stages;
+}
+
+Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences) {
+  return capacity.usable - capacity.weights - StepActivations(scenario, shard, sequences);
+}
+
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences) {
   const Deployment& d = scenario.deployment;
   const Bytes kv = sequences * capacity.kv_per_sequence;
   const Bytes activations = StepActivations(scenario, model.shard, sequences);
-  const Bytes beside = capacity.usable - capacity.weights - activations;
+  const Bytes beside = RoomForKv(scenario, model.shard, capacity, sequences);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {
     kv_per_token += KvBytesPerToken(*scenario.speculation->draft, scenario.speculation->deployment.kv_cache_dtype);
@@ -105,15 +98,7 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  const Steps steps{.prompt = std::max(1.0 * w.prompt_tokens, 1.0), .count = std::max(1.0, w.output_tokens - 1.0)};
-  Reads mean;
-  for (const Crew& crew : CrewsOf(served)) {
-    if (!(crew.share > 0)) continue;
-    const Reads reads =
-        replica.speculator != nullptr ? RoundReads(replica, crew, steps) : StepReads(replica.model, crew, steps);
-    mean.weights += crew.share * reads.weights;
-    mean.kv += crew.share * reads.kv;
-  }
+  Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
   if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
   return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }
@@ -126,8 +111,11 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
                         .logits_rows = served.prefilled};
   const StepModel& model = replica.prefill_side != nullptr ? replica.prefill_side->model : replica.model;
-  Flops flops = PrefillFlops(model, shape);
-  if (replica.speculator != nullptr) flops += PrefillFlops(replica.speculator->draft, shape);
+  Flops flops = StepFlops(model, shape) / model.shard.stages;
+  if (replica.speculator != nullptr) {
+    const StepModel& draft = replica.speculator->draft;
+    flops += StepFlops(draft, shape) / draft.shard.stages;
+  }
   return flops / served.prefill_work / model.machine.matrix_peak;
 }
 

@@ -2,6 +2,7 @@
 #ifndef FORETOKEN_ESTIMATOR_USAGE_H_
 #define FORETOKEN_ESTIMATOR_USAGE_H_
 
+#include <algorithm>
 #include <optional>
 
 #include "estimator/capacity.h"
@@ -9,11 +10,38 @@
 #include "estimator/scenario.h"
 #include "estimator/serving.h"
 #include "estimator/step.h"
+#include "estimator/visit_operators.h"
 
 namespace foretoken {
 
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
+
+// What is left for KV cache beside the weights and the activations of `sequences`.
+Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences);
+
+// Steps whose mean is taken: those that see prompt + 1 to prompt + count tokens.
+struct Steps {
+  double prompt = 0;
+  double count = 1;
+};
+
+// The decode steps of a request.
+inline Steps DecodeSteps(double prompt_tokens, double output_tokens) {
+  return {.prompt = std::max(1.0, prompt_tokens), .count = std::max(1.0, output_tokens - 1)};
+}
+
+// Tokens of a layer that each sequence sees on average.
+inline double MeanSeen(const AttentionGroup& group, const Steps& steps) {
+  return CausalPairs(group, steps.count, steps.prompt) / steps.count;
+}
+
+// What one decode step reads on one device: weights for `running` sequences fed `tokens` each, and of one layer group's
+// KV cache `seen` tokens of all sequences together.
+Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
+inline Bytes KvReadOf(const StepModel& model, const AttentionGroup& group, double seen) {
+  return seen * DecodeAttentionCost(model, group, 1, 1, 1).bytes / model.shard.stages;
+}
 
 // MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a
 // speculative round the reads of both models, over the tokens that it yields.

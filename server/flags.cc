@@ -29,6 +29,7 @@ ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
 ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
+ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
 ABSL_FLAG(absl::Duration, refresh_interval, absl::Milliseconds(250), "how often the store is asked for others' writes");
 
@@ -104,6 +105,7 @@ ServerFlags ParseFlags(int argc, char** argv) {
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
       .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),
+      .serve_baseline = absl::GetFlag(FLAGS_serve_baseline),
       .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),
       .refresh_interval = InRange(FLAGS_refresh_interval, absl::Milliseconds(10), absl::Hours(1)),
   };

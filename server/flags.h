@@ -22,6 +22,7 @@ struct ServerFlags {
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
   int sweep_threads = 0;
+  bool serve_baseline = false;
   absl::Duration drain_timeout;
   absl::Duration refresh_interval;
 };

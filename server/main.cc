@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -21,6 +22,7 @@
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_server.h"
 #include "server/ops/signals.h"
+#include "server/rpc/baseline_service.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
 
@@ -157,12 +159,15 @@ int Serve(const ServerFlags& flags) {
                               .max_sweep_points = flags.max_sweep_points};
   rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
+  rpc::BaselineService baseline_service;
+  std::vector<grpc::Service*> services = {&estimator_service, &catalog_service};
+  if (flags.serve_baseline) services.push_back(&baseline_service);
   const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog);
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
   const auto server = ops::GrpcServer::Start({.listen = flags.listen,
                                               .max_message_bytes = flags.max_message_bytes,
                                               .max_concurrent_streams = flags.max_concurrent_streams},
-                                             {&estimator_service, &catalog_service});
+                                             services);
   if (!server.ok()) return Fail("listen_failed", server.status());
   ServeUntilSignal(flags, **server, metrics_server->get(), **catalog);
   // Nothing is left to save, and the threads of gRPC and of the metrics library take seconds to unwind.

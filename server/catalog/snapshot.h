@@ -14,6 +14,7 @@
 #include "estimator/calibration/calibration.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
+#include "estimator/step_model_cache.h"
 #include "foretoken/v1/catalog_service.pb.h"
 
 namespace foretoken::catalog {
@@ -75,6 +76,9 @@ class Snapshot {
   const Calibrations& calibrations() const { return calibrations_->parsed; }
   const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
 
+  // What was derived from this snapshot's models, hardware and calibrations so far.
+  const StepModelCache& step_models() const { return step_models_; }
+
   // All entries, by id.
   const std::vector<std::shared_ptr<const HardwareRecord>>& hardware() const { return hardware_->records(); }
   const std::vector<std::shared_ptr<const ModelRecord>>& models() const { return models_->records(); }
@@ -89,6 +93,7 @@ class Snapshot {
   std::shared_ptr<const Collection<ModelRecord>> models_;
   v1::CatalogRevision revision_;
   std::shared_ptr<const ShippedCalibrations> calibrations_;
+  StepModelCache step_models_;
 };
 
 }  // namespace foretoken::catalog

@@ -67,12 +67,10 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
   if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);
 }
 
-absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message) {
-  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
-  if (!scenario.ok()) return scenario.status();
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(**scenario, detail);
-  if (!estimate.ok()) return reader.WithPrefix(estimate.status());
-  WriteAnswer(*estimate, reader, **scenario, moment, message);
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
+                    v1::Estimate& message) {
+  if (absl::Status status = reader.Estimate(detail, estimate); !status.ok()) return status;
+  WriteAnswer(estimate, reader, reader.resolved(), moment, message);
   return absl::OkStatus();
 }
 

@@ -14,9 +14,10 @@ namespace foretoken::rpc {
 void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
                  v1::Estimate& message);
 
-// Estimates what `reader` has read and fills `message`.
-// Errors: those of ScenarioReader::scenario and ComputeEstimate, with full paths.
-absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, v1::Estimate& message);
+// Estimates what `reader` has read and fills `message`; `estimate` is room to work in, whatever it held.
+// Errors: those of ScenarioReader::Estimate.
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
+                    v1::Estimate& message);
 
 }  // namespace foretoken::rpc
 

@@ -83,20 +83,26 @@ void ReadPart(Part part, const v1::Candidate& candidate, std::string_view prefix
   }
 }
 
-// Reads a candidate over the base. `replaced` tells which parts the reader has from the candidate before.
-void ReadCandidate(const v1::BatchEstimateRequest& request, int index, std::array<bool, kNumParts>& replaced,
-                   ScenarioReader& reader) {
+// The parts that the reader has from the last candidate, and the prefix that they were read with.
+struct LastCandidate {
+  std::array<bool, kNumParts> replaced = {};
+  std::string prefix;
+};
+
+// Reads a candidate over the base.
+void ReadCandidate(const v1::BatchEstimateRequest& request, int index, LastCandidate& last, ScenarioReader& reader) {
   const v1::Candidate& candidate = request.candidates(index);
-  const std::string prefix = absl::StrCat("candidates[", index, "].");
+  last.prefix.clear();  // its parts are read again below; the buffer stays where it is
+  absl::StrAppend(&last.prefix, "candidates[", index, "].");
   for (int i = 0; i < kNumParts; ++i) {
     const Part part = static_cast<Part>(i);
     const bool sets = Sets(candidate, part);
     if (sets) {
-      ReadPart(part, candidate, prefix, reader);
-    } else if (replaced[i]) {
+      ReadPart(part, candidate, last.prefix, reader);
+    } else if (last.replaced[i]) {
       reader.ReadPart(part, request.base(), kBase);
     }
-    replaced[i] = sets;
+    last.replaced[i] = sets;
   }
 }
 
@@ -137,13 +143,16 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
   ScenarioReader reader(moment.snapshot, moment.now);
   reader.ReadAll(request.base(), kBase);
-  std::array<bool, kNumParts> replaced = {};
+  LastCandidate last;
+  last.prefix.reserve(32);
+  Estimate estimate;
+  response.mutable_results()->Reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
     if (abandoned()) return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
-    ReadCandidate(request, i, replaced, reader);
+    ReadCandidate(request, i, last, reader);
     v1::CandidateResult* result = response.add_results();
     result->set_candidate_id(request.candidates(i).candidate_id());
-    const absl::Status status = Answer(reader, moment, Detail(), *result->mutable_estimate());
+    const absl::Status status = Answer(reader, moment, Detail(), estimate, *result->mutable_estimate());
     if (!status.ok()) *result->mutable_status() = ToRpcStatus(status);
   }
   WriteRanking(request.rank_by(), response);

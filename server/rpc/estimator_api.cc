@@ -27,12 +27,17 @@ absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& mo
   if (!request.has_scenario()) return Refusal(Reason::kInvalidField, "scenario", "scenario is required");
   ScenarioReader reader(moment.snapshot, moment.now);
   reader.ReadAll(request.scenario(), "scenario.");
-  if (const auto scenario = reader.scenario(); scenario.ok() && request.include_token_latencies()) {
+  if (request.include_token_latencies()) {
+    const auto scenario = reader.scenario();
+    if (!scenario.ok()) return scenario.status();
     if (absl::Status status = CheckTokenLatencies(**scenario); !status.ok()) return status;
   }
   const Detail detail = {.operators = request.include_operators(),
                          .token_latencies = request.include_token_latencies()};
-  if (absl::Status status = Answer(reader, moment, detail, *response.mutable_estimate()); !status.ok()) return status;
+  Estimate estimate;
+  if (absl::Status status = Answer(reader, moment, detail, estimate, *response.mutable_estimate()); !status.ok()) {
+    return status;
+  }
   *response.mutable_catalog_revision() = moment.snapshot.revision();
   return absl::OkStatus();
 }

@@ -1,5 +1,12 @@
 #include "server/rpc/estimator_service.h"
 
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "google/protobuf/arena.h"
+#include "grpcpp/support/message_allocator.h"
 #include "server/rpc/call.h"
 #include "server/rpc/estimator_api.h"
 #include "server/rpc/solve_api.h"
@@ -18,11 +25,64 @@ bool IsLarge(const v1::EstimateRequest& request) {
   return request.include_token_latencies() && many;
 }
 
+// The messages of one call in one arena, for a reply is dozens of small ones; a thread keeps the arenas of its last calls
+// for its next ones.
+template <typename Request, typename Response>
+class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
+ public:
+  grpc::MessageHolder<Request, Response>* AllocateMessages() override {
+    std::unique_ptr<Holder> holder;
+    if (kept.empty()) {
+      holder = std::make_unique<Holder>();
+    } else {
+      holder = std::move(kept.back());
+      kept.pop_back();
+    }
+    holder->Fill();
+    return holder.release();
+  }
+
+ private:
+  static constexpr size_t kMostKept = 64;
+
+  struct Holder : grpc::MessageHolder<Request, Response> {
+    Holder() : arena(first_block.data(), first_block.size()) {}
+    void Fill() {
+      this->set_request(google::protobuf::Arena::CreateMessage<Request>(&arena));
+      this->set_response(google::protobuf::Arena::CreateMessage<Response>(&arena));
+    }
+    void Release() override {
+      arena.Reset();  // all but the first block is given back
+      if (kept.size() < kMostKept) {
+        kept.emplace_back(this);
+      } else {
+        delete this;
+      }
+    }
+
+    alignas(8) std::array<char, 4096> first_block;  // enough for one estimate
+    google::protobuf::Arena arena;
+  };
+
+  static thread_local std::vector<std::unique_ptr<Holder>> kept;
+};
+
+template <typename Request, typename Response>
+thread_local std::vector<std::unique_ptr<typename ArenaAllocator<Request, Response>::Holder>>
+    ArenaAllocator<Request, Response>::kept;
+
 void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));
 }
 
 }  // namespace
+
+EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
+  static ArenaAllocator<v1::EstimateRequest, v1::EstimateResponse> estimates;
+  static ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse> batches;
+  SetMessageAllocatorFor_Estimate(&estimates);
+  SetMessageAllocatorFor_BatchEstimate(&batches);
+}
 
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
                                                      const v1::EstimateRequest* request,

@@ -10,7 +10,7 @@ namespace foretoken::rpc {
 // Thread-safe.
 class EstimatorService : public v1::EstimatorService::CallbackService {
  public:
-  explicit EstimatorService(const ServiceDeps& deps) : deps_(deps) {}
+  explicit EstimatorService(const ServiceDeps& deps);
 
   grpc::ServerUnaryReactor* Estimate(grpc::CallbackServerContext* context, const v1::EstimateRequest* request,
                                      v1::EstimateResponse* response) override;

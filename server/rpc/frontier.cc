@@ -4,9 +4,12 @@
 
 namespace foretoken::rpc {
 
-void Frontier::Add(const TradeOff& candidate) {
+void Frontier::Insert(const TradeOff& candidate) {
   auto next = by_latency_.upper_bound(candidate.latency);
-  if (next != by_latency_.begin() && std::prev(next)->second.throughput >= candidate.throughput) return;
+  if (next != by_latency_.begin() && std::prev(next)->second.throughput >= candidate.throughput) {
+    beater_ = std::prev(next)->second;
+    return;
+  }
   auto first = by_latency_.lower_bound(candidate.latency);
   while (first != by_latency_.end() && first->second.throughput <= candidate.throughput) {
     first = by_latency_.erase(first);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -20,8 +21,12 @@ struct TradeOff {
 
 class Frontier {
  public:
-  // Keeps `candidate` unless a point before it is at least as good in both; drops what it beats. O(log size).
-  void Add(const TradeOff& candidate);
+  // Keeps `candidate` unless a point before it is at least as good in both; drops what it beats. O(log size), but of
+  // points that come in the order of a grid most are beaten by what beat the one before.
+  void Add(const TradeOff& candidate) {
+    if (beater_.latency <= candidate.latency && beater_.throughput >= candidate.throughput) return;
+    Insert(candidate);
+  }
 
   // By rising latency, and so by rising throughput. More than `limit` points are thinned evenly, ends included.
   // REQUIRES: limit >= 2.
@@ -30,6 +35,10 @@ class Frontier {
   size_t size() const { return by_latency_.size(); }
 
  private:
+  void Insert(const TradeOff& candidate);
+
+  // A point that was added, of those that beat another; at first one that beats none.
+  TradeOff beater_ = {.latency = std::numeric_limits<double>::infinity()};
   std::map<double, TradeOff> by_latency_;  // throughput rises with latency
 };
 

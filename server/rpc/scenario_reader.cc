@@ -1,5 +1,7 @@
 #include "server/rpc/scenario_reader.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/field_checker.h"
@@ -22,6 +24,11 @@ Part PartOf(std::string_view path) {
 }
 
 }  // namespace
+
+ScenarioReader::Inline& ScenarioReader::Specs() {
+  if (inline_ == nullptr) inline_ = std::make_unique<Inline>();
+  return *inline_;
+}
 
 ScenarioReader::PartState& ScenarioReader::Start(Part part, std::string_view prefix) {
   PartState& state = parts_[static_cast<size_t>(part)];
@@ -61,13 +68,14 @@ void ScenarioReader::ReadPart(Part part, const v1::Scenario& message, std::strin
 void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view prefix) {
   PartState& state = Start(Part::kModel, prefix);
   resolved_ = false;
+  machine_changed_ = true;
   if (message.has_model_id()) {
     scenario_.model = FindModel(message.model_id(), "model_id", state);
     return;
   }
   if (!message.has_model_spec()) state.violations.push_back({"model_id", "model_id or model_spec is required"});
-  if (message.has_model_spec()) ParseModel(message.model_spec(), "model_spec.", state, inline_model_);
-  scenario_.model = &inline_model_;
+  if (message.has_model_spec()) ParseModel(message.model_spec(), "model_spec.", state, Specs().model);
+  scenario_.model = &Specs().model;
 }
 
 void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view prefix) {
@@ -80,18 +88,21 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
-  ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), inline_hardware_);
-  scenario_.hardware = &inline_hardware_;
+  ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), Specs().hardware);
+  scenario_.hardware = &Specs().hardware;
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_view prefix) {
   FieldChecker fields("deployment.", Start(Part::kDeployment, prefix).violations);
   deployment_ = rpc::ReadDeployment(message, fields);
   resolved_ = false;
+  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadWorkload(const v1::Workload& message, std::string_view prefix) {
@@ -131,10 +142,14 @@ void ScenarioReader::ReadMethod(v1::Method method, std::string_view prefix) {
 }
 
 absl::Status ScenarioReader::Errors() const {
+  const bool good = std::all_of(parts_.begin(), parts_.end(), [](const PartState& part) {
+    return part.violations.empty() && part.id_error.ok();
+  });
+  if (good && !scenario_.speculation) return absl::OkStatus();  // only a draft can contradict the rest
   std::vector<FieldViolation> violations;
   for (const PartState& part : parts_) {
     for (const FieldViolation& violation : part.violations) {
-      violations.push_back({part.prefix + violation.field, violation.description});
+      violations.push_back({std::string(part.prefix) + violation.field, violation.description});
     }
   }
   if (!violations.empty()) return InvalidFields(violations);
@@ -151,6 +166,19 @@ absl::StatusOr<const Scenario*> ScenarioReader::scenario() {
   return &scenario_;
 }
 
+absl::Status ScenarioReader::Estimate(const Detail& detail, foretoken::Estimate& estimate) {
+  const absl::StatusOr<const Scenario*> read = scenario();
+  if (!read.ok()) return read.status();
+  const absl::Status status = ComputeEstimate(**read, detail, derived_, estimate);
+  return status.ok() ? status : WithPrefix(status);
+}
+
+void ScenarioReader::MakeRow(std::optional<OutputRow>& row) {
+  row.reset();
+  const absl::StatusOr<const Scenario*> read = scenario();
+  if (read.ok()) OutputRow::Make(**read, derived_, row);
+}
+
 absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {
   const RefusalDetail detail = DetailOf(refusal);
   if (detail.violations.empty()) return refusal;
@@ -163,7 +191,7 @@ std::optional<Warning> ScenarioReader::StaleLoadWarning() const {
                  .message = absl::StrCat("the live load is ",
                                          absl::FormatDuration(absl::Trunc(*live_load_age_, absl::Milliseconds(1))),
                                          " old; it is used as it was, never extrapolated"),
-                 .field = State(Part::kLiveLoad).prefix + "live_load.time_observed"};
+                 .field = std::string(State(Part::kLiveLoad).prefix) + "live_load.time_observed"};
 }
 
 }  // namespace foretoken::rpc

@@ -7,11 +7,13 @@
 //   ...
 //   reader.ReadWorkload(candidate.workload(), "candidates[3].");  // the next scenario differs in this only
 //
-// Each part remembers the prefix of its paths, so errors point into the request that it came from.
+// Each part remembers the prefix of its paths, so errors point into the request that it came from: a prefix stays valid
+// and as it is until the part is read again.
 #ifndef FORETOKEN_SERVER_RPC_SCENARIO_READER_H_
 #define FORETOKEN_SERVER_RPC_SCENARIO_READER_H_
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +23,10 @@
 #include "absl/time/time.h"
 #include "estimator/errors.h"
 #include "estimator/estimate.h"
+#include "estimator/estimator.h"
+#include "estimator/output_row.h"
 #include "estimator/scenario.h"
+#include "estimator/step_model_cache.h"
 #include "foretoken/v1/scenario.pb.h"
 #include "server/catalog/snapshot.h"
 
@@ -56,6 +61,17 @@ class ScenarioReader {
   // Errors: kInvalidField with every violation; kUnknownId naming the closest ids.
   absl::StatusOr<const Scenario*> scenario();
 
+  // The estimate of what was read, into `estimate`, whatever it held. What consecutive scenarios share is derived once.
+  //
+  // Errors: those of scenario(); those of ComputeEstimate, with full paths.
+  absl::Status Estimate(const Detail& detail, foretoken::Estimate& estimate);
+
+  // Makes `row` what was read as a row of output lengths; nothing where it cannot be one. Valid until the next Read.
+  void MakeRow(std::optional<OutputRow>& row);
+
+  // What Estimate or scenario() last succeeded with.
+  const Scenario& resolved() const { return scenario_; }
+
   // What was read of the SLO, whatever is wrong elsewhere.
   const std::optional<Slo>& slo() const { return scenario_.slo; }
 
@@ -73,13 +89,21 @@ class ScenarioReader {
   std::optional<Warning> StaleLoadWarning() const;
 
  private:
+  // What was given by its spec instead of an id.
+  struct Inline {
+    Model model;
+    Hardware hardware;
+    Model draft;
+    Hardware prefill_hardware;
+  };
   struct PartState {
-    std::string prefix;
+    std::string_view prefix;
     std::vector<FieldViolation> violations;
     absl::Status id_error;
   };
 
   PartState& Start(Part part, std::string_view prefix);
+  Inline& Specs();
   const PartState& State(Part part) const { return parts_[static_cast<size_t>(part)]; }
   // A model or hardware by its id or its spec, at `field`; what is wrong with it is noted in `state`. Null: unknown.
   const Model* FindModel(const std::string& id, std::string_view field, PartState& state) const;
@@ -90,6 +114,7 @@ class ScenarioReader {
   void ReadDisaggregation(const v1::Scenario& message, std::string_view prefix);
   // Fills in what the parts take from each other.
   void Resolve();
+  void ResolveMachine();
   // What is wrong with parts only together.
   std::vector<FieldViolation> Contradictions() const;
   void ReadModel(const v1::Scenario& message, std::string_view prefix);
@@ -102,17 +127,17 @@ class ScenarioReader {
   const catalog::Snapshot& snapshot_;
   absl::Time now_;
   std::array<PartState, kNumParts> parts_;
-  Model inline_model_;
-  Hardware inline_hardware_;
+  std::unique_ptr<Inline> inline_;  // null: none so far
   Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
-  Model inline_draft_;
   Deployment draft_deployment_;
-  Hardware inline_prefill_hardware_;
   std::optional<Deployment> prefill_deployment_;  // absent: deployment_
   bool prefill_shares_hardware_ = false;
   bool resolved_ = false;
+  bool machine_changed_ = true;     // model, hardware or deployment, since the last Resolve
+  bool calibrated_for_load_ = false;  // what scenario_'s calibration was looked up for
   std::optional<absl::Duration> live_load_age_;
   Scenario scenario_;
+  StepModelMemo derived_;
 };
 
 }  // namespace foretoken::rpc

@@ -55,11 +55,12 @@ void ScenarioReader::ReadSpeculation(const v1::Scenario& message, std::string_vi
   resolved_ = false;
   if (!message.has_speculative_decoding()) return;
   const v1::SpeculativeDecoding& asked = message.speculative_decoding();
-  const Model* draft = &inline_draft_;
+  const Model* draft = nullptr;
   if (asked.has_draft_model_id()) {
     draft = FindModel(asked.draft_model_id(), "speculative_decoding.draft_model_id", state);
   } else if (asked.has_draft_model_spec()) {
-    ParseModel(asked.draft_model_spec(), "speculative_decoding.draft_model_spec.", state, inline_draft_);
+    draft = &Specs().draft;
+    ParseModel(asked.draft_model_spec(), "speculative_decoding.draft_model_spec.", state, Specs().draft);
   }
   FieldChecker fields("speculative_decoding.", state.violations);
   if (asked.draft_model_case() == v1::SpeculativeDecoding::DRAFT_MODEL_NOT_SET) {
@@ -79,11 +80,12 @@ void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string
   resolved_ = false;
   if (!message.has_disaggregated_prefill()) return;
   const v1::DisaggregatedPrefill& asked = message.disaggregated_prefill();
-  const Hardware* hardware = &inline_prefill_hardware_;
+  const Hardware* hardware = nullptr;
   if (asked.has_hardware_id()) {
     hardware = FindHardware(asked.hardware_id(), "disaggregated_prefill.hardware_id", state);
   } else if (asked.has_hardware_spec()) {
-    ParseHardware(asked.hardware_spec(), "disaggregated_prefill.hardware_spec.", state, inline_prefill_hardware_);
+    hardware = &Specs().prefill_hardware;
+    ParseHardware(asked.hardware_spec(), "disaggregated_prefill.hardware_spec.", state, Specs().prefill_hardware);
   } else {
     prefill_shares_hardware_ = true;
   }
@@ -95,14 +97,26 @@ void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string
   prefill_deployment_ = rpc::ReadDeployment(asked.deployment(), deployment);
 }
 
-void ScenarioReader::Resolve() {
+void ScenarioReader::ResolveMachine() {
   scenario_.deployment = deployment_;
   ResolveDtypes(*scenario_.model, scenario_.deployment);
+  const bool known =
+      inline_ == nullptr || (scenario_.model != &inline_->model && scenario_.hardware != &inline_->hardware);
+  derived_.Forget(known ? &snapshot_.step_models() : nullptr);
+}
+
+void ScenarioReader::Resolve() {
   const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
-  const Hardware& hardware = *scenario_.hardware;
-  const std::string_view catalog_id = &hardware == &inline_hardware_ ? std::string_view() : hardware.id;
-  scenario_.calibration = FindCalibration(hardware, catalog_id, snapshot_.calibrations(),
-                                          scenario_.deployment.engine, continuous);
+  if (machine_changed_ || continuous != calibrated_for_load_) {
+    const Hardware& hardware = *scenario_.hardware;
+    const bool own = inline_ != nullptr && &hardware == &inline_->hardware;
+    const std::string_view catalog_id = own ? std::string_view() : hardware.id;
+    scenario_.calibration =
+        FindCalibration(hardware, catalog_id, snapshot_.calibrations(), deployment_.engine, continuous);
+    calibrated_for_load_ = continuous;
+  }
+  if (machine_changed_) ResolveMachine();
+  machine_changed_ = false;
   if (scenario_.speculation) {
     Deployment& draft = scenario_.speculation->deployment;
     draft = scenario_.speculation->follows ? deployment_ : draft_deployment_;
@@ -118,7 +132,7 @@ void ScenarioReader::Resolve() {
 
 std::vector<FieldViolation> ScenarioReader::Contradictions() const {
   if (!scenario_.speculation || scenario_.speculation->follows) return {};
-  const std::string path = State(Part::kSpeculation).prefix + "speculative_decoding.draft_deployment.";
+  const std::string path = std::string(State(Part::kSpeculation).prefix) + "speculative_decoding.draft_deployment.";
   const Deployment& draft = draft_deployment_;
   std::vector<FieldViolation> violations;
   const int there = deployment_.tensor_parallel * deployment_.pipeline_parallel;

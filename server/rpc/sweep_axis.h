@@ -25,6 +25,8 @@ class Axis {
 
   const FieldPath& field() const { return field_; }
   int size() const { return size_; }
+  // The values of an axis over a numeric field; empty for others.
+  const std::vector<double>& numbers() const { return numbers_; }
   // Path of value `index` in the request: "axes[1].numbers.values[3]", or "axes[1].linear".
   std::string ValuePath(int index) const;
 

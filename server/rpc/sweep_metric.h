@@ -3,15 +3,27 @@
 #define FORETOKEN_SERVER_RPC_SWEEP_METRIC_H_
 
 #include "estimator/estimate.h"
+#include "estimator/output_row.h"
 #include "foretoken/v1/sweep.pb.h"
 
 namespace foretoken::rpc {
 
 // Reads one figure, in the unit of the metric's name; a quiet NaN where it is not known.
-using MetricReader = double (*)(const Estimate&);
+using FigureReader = double (*)(const Estimate&);
+// Writes that figure for every point of a block.
+using ColumnWriter = void (*)(const OutputRow& row, const OutputBlock& block, double* out);
 
-// Never null. REQUIRES: a declared value other than METRIC_UNSPECIFIED.
-MetricReader ReaderOf(v1::Metric metric);
+// How a figure lies along a row of output lengths.
+enum class RowShape { kShared, kColumn, kPerPoint };
+
+struct MetricReader {
+  FigureReader of;      // never null
+  RowShape shape;       // kPerPoint: by an estimate of each point
+  ColumnWriter column;  // of kColumn
+};
+
+// REQUIRES: a declared value other than METRIC_UNSPECIFIED.
+const MetricReader& ReaderOf(v1::Metric metric);
 
 }  // namespace foretoken::rpc
 

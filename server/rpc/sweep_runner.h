@@ -46,19 +46,31 @@ class SweepRunner {
 
  private:
   void MoveToNextPoint();
+  // Skips the points that a row has answered.
+  void MoveBy(int points);
   void ReadPoint();
+  // Writes the next points, up to `most`, at `row` of the chunk: as many as a row of output lengths gives at once, or one.
+  int ComputePoints(int row, int most, v1::SweepChunk& chunk);
+  int ComputeBlock(int row, int most, v1::SweepChunk& chunk);
   void ComputePoint(int row, v1::SweepChunk& chunk);
-  void WriteEstimate(const Estimate& estimate, int row, v1::SweepChunk& chunk);
+  // Of the block's points, at `row` of the chunk: what they have no columns of.
+  void WritePerPoint(int row);
   void WriteRefusal(const absl::Status& status, int row, v1::SweepChunk& chunk);
-  void Rank(const Estimate& estimate);
-  void PrepareChunk(int points, v1::SweepChunk& chunk) const;
+  void RankEstimate(int64_t point, const Estimate& estimate);
+  void Rank(const TradeOff& point, bool feasible);
+  void PrepareChunk(int points, v1::SweepChunk& chunk);
 
   SweepPlan plan_;
-  std::vector<MetricReader> readers_;  // of plan_.metrics
-  v1::Scenario scenario_;              // the base with the axes' values of the current point
+  std::vector<const MetricReader*> readers_;  // of plan_.metrics
+  v1::Scenario scenario_;                     // the base with the axes' values of the current point
   ScenarioReader reader_;
+  Estimate estimate_;
   std::vector<int> indices_;  // of the current point, per axis
   std::array<bool, kNumParts> changed_ = {};
+  const bool has_rows_;          // the innermost axis is one of output lengths
+  bool row_tried_ = false;       // row_ is that of the current point
+  std::optional<OutputRow> row_;
+  OutputBlock block_;
   int64_t next_point_ = 0;
   int error_details_ = 0;
   int64_t refused_points_ = 0;

@@ -1,0 +1,70 @@
+#include "estimator/figures.h"
+
+#include "estimator/calibration/calibration.h"
+#include "estimator/cost.h"
+#include "estimator/energy.h"
+#include "estimator/output_lengths.h"
+#include "estimator/slo.h"
+#include "estimator/usage.h"
+
+namespace foretoken {
+namespace {
+
+Phase MakePhase(const TimeParts& parts, Provenance provenance) {
+  return {.time = parts.Total(), .parts = parts, .bound = parts.LargestPart(), .provenance = provenance};
+}
+
+// Devices of both sides, where prefill has its own.
+int DevicesOf(const Scenario& scenario, const Served& served) {
+  if (!served.disaggregation) return scenario.deployment.devices();
+  return served.disaggregation->prefill_devices +
+         scenario.disaggregation->decode_replicas * scenario.deployment.devices();
+}
+
+Throughput MakeThroughput(const Scenario& scenario, const Served& served, Seconds tpot) {
+  const double requests = served.requests_per_second;
+  const double tokens = requests * MeanOutput(scenario.workload);
+  return {.output_tokens_per_second = tokens,
+          .output_tokens_per_second_per_device = tokens / DevicesOf(scenario, served),
+          .output_tokens_per_second_per_user = 1 / tpot.value(),
+          .requests_per_second = requests};
+}
+
+}  // namespace
+
+void FillFigures(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
+  estimate.devices = DevicesOf(replica.scenario, served);
+  estimate.waves = static_cast<int>(served.waves);
+  estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held);
+  estimate.prefill = MakePhase(served.prefill, provenance);
+  estimate.decode = MakePhase(served.decode, provenance);
+  estimate.decode_steps = served.decode_steps;
+  estimate.tpot_is_next_step = served.decode_steps < 1;
+  estimate.ttft.time = served.prefill.Total();
+  estimate.e2e.time = served.prefill.Total() + served.decode.Total();
+  if (estimate.tpot_is_next_step) {
+    const TimeParts next = served.step(1);
+    estimate.decode.bound = next.LargestPart();
+    estimate.tpot.time = next.Total();
+  } else {
+    estimate.tpot.time = served.decode.Total() / served.decode_steps;
+  }
+  estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
+  estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
+  estimate.mfu = PrefillUtilization(replica, served);
+  estimate.speculation = served.round;
+  estimate.disaggregation = served.disaggregation;
+  estimate.energy = EnergyOf(replica, served);
+}
+
+void FillVerdicts(const Scenario& scenario, const Calibration* calibration, Estimate& estimate) {
+  if (calibration != nullptr) {
+    estimate.calibration_id = calibration->id;
+    AddBands(*calibration, estimate);
+  }
+  estimate.cost = CostOf(scenario, estimate.throughput, estimate.warnings);
+  if (!scenario.slo) return;
+  estimate.slo = JudgeSlo(*scenario.slo, estimate.ttft.time, estimate.tpot.time, estimate.e2e.time);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,56 @@
+// An estimate that is made where the last one was takes no memory from the heap: what a router asks thousands of times a
+// second must not wait for an allocator.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "estimator/calibration/calibration.h"
+#include "estimator/estimator.h"
+#include "estimator/step_model_cache.h"
+#include "tests/estimator/fixtures.h"
+
+namespace {
+
+long allocations = 0;
+
+}  // namespace
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  std::abort();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace foretoken {
+namespace {
+
+TEST(AllocationTest, AnEstimateInPlaceTakesNone) {
+  const Model models[] = {Llama31_70b(), Mixtral8x7b(), DeepseekV2Lite(), Gemma2_9b()};
+  const Hardware hardware = A100();
+  const Calibration calibration{.id = "a name that is too long for a short string",
+                                .hardware_id = hardware.id,
+                                .engine = "vllm",
+                                .efficiencies = GenericPrior(),
+                                .bands = {BandRatio{.low = 0.8, .high = 1.2, .coverage = 0.9}}};
+  for (const Model& model : models) {
+    Scenario scenario = MakeScenario(model, hardware, 4, 500, 200);
+    scenario.deployment.tensor_parallel = 8;
+    scenario.calibration = &calibration;
+    scenario.slo = Slo{.max_tpot = Seconds(0.05)};
+    StepModelMemo memo;
+    Estimate estimate;
+    ASSERT_TRUE(ComputeEstimate(scenario, {}, memo, estimate).ok());
+    ASSERT_TRUE(estimate.warnings.empty()) << estimate.warnings.front().message;
+    const long before = allocations;
+    EXPECT_GT(before, 0) << "the counter counts nothing";
+    ASSERT_TRUE(ComputeEstimate(scenario, {}, memo, estimate).ok());
+    EXPECT_EQ(allocations - before, 0) << model.id;
+    EXPECT_EQ(estimate.calibration_id, calibration.id);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
