@@ -117,26 +117,14 @@ Logs HeldOutErrors(const FitParent& parent, const std::vector<Sample>& used) {
 // Of predicted against measured, from log(measured / predicted).
 double Ape(double log_error) { return std::abs(std::exp(-log_error) - 1); }
 
-MetricError ErrorOf(const std::vector<Sample>& used, const Efficiencies& fitted, int metric,
-                    const std::vector<double>& held_out) {
-  MetricError error;
-  std::vector<double> apes, biases;
+// Log errors of a metric, those that are known.
+std::vector<double> Known(const std::vector<Sample>& used, const Efficiencies& fitted, int metric) {
+  std::vector<double> known;
   for (const Sample& sample : used) {
     const double log_error = LogErrors(sample, fitted)[metric];
-    if (!std::isfinite(log_error)) continue;
-    apes.push_back(Ape(log_error));
-    biases.push_back(std::exp(-log_error) - 1);
-    error.mean_ape += apes.back();
+    if (std::isfinite(log_error)) known.push_back(log_error);
   }
-  error.num_samples = static_cast<int>(apes.size());
-  if (apes.empty()) return error;
-  error.mean_ape /= error.num_samples;
-  error.median_ape = Quantile(apes, 0.5);
-  error.bias = Quantile(biases, 0.5);
-  std::vector<double> held_out_apes;
-  for (const double log_error : held_out) held_out_apes.push_back(Ape(log_error));
-  if (!held_out_apes.empty()) error.cross_validated_median_ape = Quantile(std::move(held_out_apes), 0.5);
-  return error;
+  return known;
 }
 
 // Whether the samples vary enough for their errors to stand for other questions.
@@ -169,6 +157,22 @@ absl::Status TooFew(const HardwareFit& fit, size_t given) {
 
 }  // namespace
 
+MetricError ErrorOf(const std::vector<double>& fitted, const std::vector<double>& held_out) {
+  MetricError error{.num_samples = static_cast<int>(fitted.size())};
+  if (fitted.empty()) return error;
+  std::vector<double> apes, biases, held_out_apes;
+  for (const double log_error : fitted) {
+    apes.push_back(Ape(log_error));
+    biases.push_back(std::exp(-log_error) - 1);
+    error.mean_ape += apes.back() / error.num_samples;
+  }
+  for (const double log_error : held_out) held_out_apes.push_back(Ape(log_error));
+  error.median_ape = Quantile(apes, 0.5);
+  error.bias = Quantile(biases, 0.5);
+  if (!held_out.empty()) error.cross_validated_median_ape = Quantile(held_out_apes, 0.5);
+  return error;
+}
+
 absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples) {
   HardwareFit fit;
   CheckSamples(parent, samples, fit);
@@ -182,7 +186,7 @@ absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vect
   const Logs held_out = HeldOutErrors(parent, used);
   const bool own_band = CarryOwnBand(used);
   for (int metric = 0; metric < kNumMetrics; ++metric) {
-    fit.errors[metric] = ErrorOf(used, fit.fit.efficiencies, metric, held_out[metric]);
+    fit.errors[metric] = ErrorOf(Known(used, fit.fit.efficiencies, metric), held_out[metric]);
     const bool known = own_band && held_out[metric].size() >= kFewestOfOwnBand;
     fit.bands[metric] = known ? BandOf(held_out[metric]) : parent.bands[metric];
   }

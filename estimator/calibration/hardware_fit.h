@@ -58,6 +58,9 @@ struct HardwareFit {
   std::array<std::optional<BandRatio>, kNumMetrics> bands;
 };
 
+// Of log(measured / predicted) of the samples fitted, and of samples held out; both may be empty.
+MetricError ErrorOf(const std::vector<double>& fitted, const std::vector<double>& held_out);
+
 // Fits `samples` of one engine on one device.
 // Errors: kInsufficientSamples: fewer than kFewestSamples are usable; the reasons are in the message.
 absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples);

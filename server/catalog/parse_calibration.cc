@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/parameters.h"
+#include "server/catalog/calibration_spec.h"
 #include "server/catalog/field_checks.h"
 #include "server/catalog/parse.h"
 
@@ -38,12 +39,6 @@ void ReadBand(FieldChecks& checks, const std::string& path, const v1::Calibratio
   calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] = BandRatio{.low = low, .high = high, .coverage = coverage};
 }
 
-v1::CalibrationLevel LevelOf(const v1::CalibrationSpec& spec) {
-  if (!spec.hardware_id().empty()) return v1::CALIBRATION_LEVEL_HARDWARE;
-  const bool versioned = spec.engine().find('@') != std::string::npos;
-  return versioned ? v1::CALIBRATION_LEVEL_ENGINE_VERSION : v1::CALIBRATION_LEVEL_ENGINE;
-}
-
 }  // namespace
 
 absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
@@ -51,9 +46,9 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
   if (spec.engine().empty() && spec.hardware_id().empty()) checks.Add("engine", " is required");
-  if (spec.level() != LevelOf(spec)) {
+  if (spec.level() != LevelOf(spec.hardware_id(), spec.engine())) {
     checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id and engine make it ",
-                                     v1::CalibrationLevel_Name(LevelOf(spec))));
+                                     v1::CalibrationLevel_Name(LevelOf(spec.hardware_id(), spec.engine()))));
   }
   if (spec.model_version() != kModelVersion) {
     checks.Add("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ", kModelVersion,

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "estimator/calibration/hardware_fit.h"
-#include "estimator/calibration/parameters.h"
 #include "estimator/errors.h"
+#include "server/catalog/calibration_spec.h"
 #include "server/catalog/digest.h"
 
 namespace foretoken::rpc {
@@ -21,8 +21,6 @@ using Key = std::pair<std::string, bool>;
 using Groups = std::map<Key, std::vector<int>>;  // indices of samples
 
 constexpr const char* kMetricNames[kNumMetrics] = {"TTFT", "TPOT", "E2E"};
-
-v1::LatencyMetric ToProto(int metric) { return static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + metric); }
 
 Groups GroupsOf(const std::vector<Sample>& samples) {
   Groups groups;
@@ -43,42 +41,6 @@ std::string IdOf(const std::string& hardware_id, const Key& key) {
   id.resize(std::min(id.size(), kMostBytes));
   while (!absl::ascii_isalnum(static_cast<unsigned char>(id.back()))) id.pop_back();
   return id;
-}
-
-void AddParameters(const FitParent& parent, const FitResult& fit, v1::CalibrationSpec& spec) {
-  for (size_t i = 0; i < Parameters().size(); ++i) {
-    const Parameter& parameter = Parameters()[i];
-    v1::CalibrationParameter& message = *spec.add_parameters();
-    message.set_name(std::string(parameter.name));
-    message.set_unit(std::string(parameter.unit));
-    message.set_value(Get(fit.efficiencies, parameter));
-    message.set_prior_value(Get(parent.efficiencies, parameter));
-    message.set_prior_log_deviation(kHardwareFitOptions.freedom * parameter.log_deviation);
-    message.set_posterior_log_deviation(fit.log_deviations[i]);
-    message.set_identified(message.posterior_log_deviation() <= kIdentified * message.prior_log_deviation());
-  }
-}
-
-void AddErrors(const HardwareFit& fit, v1::CalibrationSpec& spec) {
-  for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const MetricError& error = fit.errors[metric];
-    if (error.num_samples > 0) {
-      v1::CalibrationError& message = *spec.add_errors();
-      message.set_metric(ToProto(metric));
-      message.set_num_samples(error.num_samples);
-      message.set_in_sample_median_ape(error.median_ape);
-      message.set_in_sample_mean_ape(error.mean_ape);
-      message.set_in_sample_bias(error.bias);
-      if (error.cross_validated_median_ape) message.set_cross_validated_median_ape(*error.cross_validated_median_ape);
-    }
-    if (const auto& band = fit.bands[metric]) {
-      v1::CalibrationBand& message = *spec.add_bands();
-      message.set_metric(ToProto(metric));
-      message.set_low_ratio(band->low);
-      message.set_high_ratio(band->high);
-      message.set_coverage(band->coverage);
-    }
-  }
 }
 
 void AddRejections(const HardwareFit& fit, v1::CalibrationSpec& spec) {
@@ -110,8 +72,9 @@ v1::CalibrationSpec SpecOf(const std::string& hardware_id, const Key& key, const
   spec.set_continuous(key.second);
   if (shipped != nullptr) spec.set_parent(shipped->id);
   spec.set_model_version(kModelVersion);
-  AddParameters(parent, fit.fit, spec);
-  AddErrors(fit, spec);
+  catalog::WriteParameters(parent.efficiencies, kHardwareFitOptions.freedom, fit.fit, spec);
+  catalog::WriteErrors(fit.errors, spec);
+  catalog::WriteBands(fit.bands, spec);
   spec.set_samples_used(static_cast<int>(fit.used.size()));
   AddRejections(fit, spec);
   spec.add_sources()->set_citation("samples registered with the hardware");

@@ -6,6 +6,7 @@
 
 #include "estimator/calibration/fit.h"
 #include "estimator/estimator.h"
+#include "server/catalog/calibration_spec.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -71,7 +72,7 @@ void Compare(const Probe& probe, const std::optional<Times>& before, const Times
     if (before && std::abs(after[metric] / (*before)[metric] - 1) <= kMoved) continue;
     v1::MovedPrediction& moved = *report.add_moved();
     moved = probe.message;
-    moved.set_metric(static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + metric));
+    moved.set_metric(catalog::MetricOf(metric));
     if (before) moved.set_before_seconds((*before)[metric]);
     moved.set_after_seconds(after[metric]);
   }

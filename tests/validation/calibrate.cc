@@ -1,15 +1,20 @@
 // calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one textproto
 // each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "estimator/calibration/hardware_fit.h"
 #include "estimator/calibration/parameters.h"
 #include "foretoken/v1/calibration.pb.h"
 #include "google/protobuf/text_format.h"
+#include "server/catalog/calibration_spec.h"
 #include "server/catalog/catalog.h"
+#include "server/catalog/digest.h"
 #include "server/catalog/embedded.h"
 #include "server/catalog/store_factory.h"
 #include "tests/validation/cross_validate.h"
@@ -25,47 +30,61 @@ constexpr BandRule kCalibratedBands = {.widening = 1.5};
 // A port that nobody has tuned is several times slower than its engine elsewhere. A band that held it would say nothing
 // of all others, so the docs tell of it instead; coverage counts its rows as outside.
 constexpr BandRule kTransferredBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
-constexpr double kIdentified = 0.9;        // posterior over prior deviation
+std::string Describe(const Row& row) {
+  const Workload& w = row.sample.scenario.workload;
+  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ", row.hardware,
+                      ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens, " in, ",
+                      w.output_tokens, " out");
+}
 
-void AddBands(const Case& c, v1::CalibrationSpec& spec) {
+// Whether the level was fitted to the row.
+bool Knew(const Level& level, const Row& row) {
+  if (row.served) return false;
+  if (!level.hardware.empty()) return row.hardware == level.hardware && row.EngineAtVersion() == level.engine;
+  const bool versioned = level.engine.find('@') != std::string::npos;
+  return !IsPoorlyTuned(row) && (versioned ? row.EngineAtVersion() : row.engine) == level.engine;
+}
+
+// Errors on the level's own rows, and on those of the case, which were left out.
+std::array<MetricError, kNumMetrics> ErrorsOf(const Level& level, const std::vector<Row>& rows, const Case& c) {
+  std::array<std::vector<double>, kNumMetrics> fitted, held_out;
   for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const auto band = BandOf(c.predictions, metric, *c.bands);
-    if (!band) continue;
-    v1::CalibrationBand& message = *spec.add_bands();
-    message.set_metric(static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + metric));
-    message.set_low_ratio(band->low);
-    message.set_high_ratio(band->high);
-    message.set_coverage(band->coverage);
+    const auto add = [&](const Prediction& prediction, std::vector<double>& errors) {
+      const double error = LogError(prediction, metric);
+      if (Knew(level, *prediction.row) && std::isfinite(error)) errors.push_back(error);
+    };
+    for (const Row& row : rows) {
+      if (Knew(level, row)) add({&row, PredictTimes(row.sample.scenario, level.fit.efficiencies), ""}, fitted[metric]);
+    }
+    for (const Prediction& prediction : c.predictions) add(prediction, held_out[metric]);
   }
+  return {ErrorOf(fitted[kTtft], held_out[kTtft]), ErrorOf(fitted[kTpot], held_out[kTpot]),
+          ErrorOf(fitted[kE2e], held_out[kE2e])};
 }
 
-void AddParameters(const Level& level, v1::CalibrationSpec& spec) {
-  for (size_t i = 0; i < Parameters().size(); ++i) {
-    const Parameter& parameter = Parameters()[i];
-    v1::CalibrationParameter& message = *spec.add_parameters();
-    message.set_name(std::string(parameter.name));
-    message.set_unit(std::string(parameter.unit));
-    message.set_value(Get(level.fit.efficiencies, parameter));
-    message.set_prior_value(Get(level.prior, parameter));
-    message.set_prior_log_deviation(level.freedom * parameter.log_deviation);
-    message.set_posterior_log_deviation(level.fit.log_deviations[i]);
-    message.set_identified(message.posterior_log_deviation() <= kIdentified * message.prior_log_deviation());
+std::string DigestOf(const Level& level, const std::vector<Row>& rows) {
+  std::string text;
+  for (const Row& row : rows) {
+    if (Knew(level, row)) absl::StrAppend(&text, Describe(row), " ", absl::StrJoin(row.sample.measured, " "), "\n");
   }
+  return catalog::Sha256Hex(text);
 }
 
-v1::CalibrationSpec SpecOf(const Level& level, const Case& c) {
+v1::CalibrationSpec SpecOf(const Level& level, const std::vector<Row>& rows, const Case& c) {
   v1::CalibrationSpec spec;
   spec.set_id(level.Id());
   spec.set_hardware_id(level.hardware);
   spec.set_engine(level.engine);
-  spec.set_level(!level.hardware.empty()                         ? v1::CALIBRATION_LEVEL_HARDWARE
-                 : level.engine.find('@') != std::string::npos ? v1::CALIBRATION_LEVEL_ENGINE_VERSION
-                                                                 : v1::CALIBRATION_LEVEL_ENGINE);
+  spec.set_level(catalog::LevelOf(level.hardware, level.engine));
   spec.set_parent(level.parent);
   spec.set_model_version(kModelVersion);
   spec.set_samples_used(level.samples);
-  AddParameters(level, spec);
-  AddBands(c, spec);
+  spec.set_sample_digest(DigestOf(level, rows));
+  catalog::WriteParameters(level.prior, level.freedom, level.fit, spec);
+  catalog::WriteErrors(ErrorsOf(level, rows, c), spec);
+  catalog::WriteBands({BandOf(c.predictions, kTtft, *c.bands), BandOf(c.predictions, kTpot, *c.bands),
+                       BandOf(c.predictions, kE2e, *c.bands)},
+                      spec);
   spec.add_sources()->set_citation("tests/validation: the rows of this engine, each with its own source");
   return spec;
 }
@@ -81,13 +100,6 @@ std::string GenericTable(const std::vector<Row>& rows) {
                           Get(GenericPrior(), p), Get(batches, p), Get(GenericServedPrior(), p), Get(served, p));
   }
   return table;
-}
-
-std::string Describe(const Row& row) {
-  const Workload& w = row.sample.scenario.workload;
-  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ", row.hardware,
-                      ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens, " in, ",
-                      w.output_tokens, " out");
 }
 
 std::vector<Case> MakeCases(const std::vector<Row>& rows) {
@@ -113,7 +125,7 @@ void Write(const std::string& path, const std::string& text) { std::ofstream(pat
 void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, const std::string& directory) {
   for (const Level& level : FitHierarchy(rows, [](const Row&) { return true; })) {
     std::string text;
-    google::protobuf::TextFormat::PrintToString(SpecOf(level, cases[level.hardware.empty() ? 1 : 0]), &text);
+    google::protobuf::TextFormat::PrintToString(SpecOf(level, rows, cases[level.hardware.empty() ? 1 : 0]), &text);
     Write(absl::StrCat(directory, "/", level.Id(), ".textproto"), text);
   }
 }
