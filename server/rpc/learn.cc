@@ -18,13 +18,12 @@ namespace {
 // A profile, where the samples allow one; too few of them for it is no fault if a calibration comes of them.
 absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwareRequest& request,
                                                         const std::vector<Sample>& samples, v1::HardwareSpec& spec,
-                                                        v1::ProfileReport& report, absl::Status& too_few) {
+                                                        v1::ProfileReport& report) {
   if (!ShareOneProfile(request)) return std::nullopt;
   absl::StatusOr<LinearProfile> profile = LearnProfile(samples, spec, report);
   if (profile.ok()) return *std::move(profile);
-  if (DetailOf(profile.status()).reason != Reason::kInsufficientSamples) return profile.status();
-  too_few = profile.status();
-  return std::nullopt;
+  if (DetailOf(profile.status()).reason == Reason::kInsufficientSamples) return std::nullopt;
+  return profile.status();
 }
 
 }  // namespace
@@ -37,9 +36,8 @@ absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const 
   if (!samples.ok()) return samples.status();
   catalog::KeepProfiles(snapshot, spec);
 
-  absl::Status too_few;
   v1::ProfileReport report;
-  const auto profile = TryProfile(request, *samples, spec, report, too_few);
+  const auto profile = TryProfile(request, *samples, spec, report);
   if (!profile.ok()) return profile.status();
   v1::CalibrationReport& calibrations = *response.mutable_calibration_report();
   const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, spec, calibrations);
@@ -47,7 +45,7 @@ absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const 
     *response.mutable_report() = std::move(report);
     if (DetailOf(fitted).reason == Reason::kInsufficientSamples) return absl::OkStatus();
   }
-  if (!fitted.ok()) return too_few.ok() ? fitted : too_few;
+  if (!fitted.ok()) return fitted;
   const Calibration learned = *catalog::ParseCalibration(calibrations.calibrations(0));
   if (profile->has_value() && ComesCloser(learned.efficiencies, **profile, *samples)) {
     Supersede(**profile, learned.id, spec);
