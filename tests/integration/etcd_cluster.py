@@ -78,12 +78,31 @@ class EtcdCluster:
         self.folder = tempfile.mkdtemp(prefix="foretoken-etcd-")
         self.flags = list(flags)
         self.names = [f"m{i}" for i in range(size)]
+        self.processes = {}
+        for _ in range(3):
+            if self._start_all():
+                return
+            self._clear()
+        raise RuntimeError("etcd did not start")
+
+    def _start_all(self):
+        """Whether all members live and have a leader; another process may take a free port first."""
         self.clients = {name: f"127.0.0.1:{member_port()}" for name in self.names}
         self.peers = {name: f"127.0.0.1:{member_port()}" for name in self.names}
-        self.processes = {}
         for name in self.names:
             self.start(name)
-        self.wait_for_leader()
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and len(self.alive()) == len(self.names):
+            if self.leader() is not None:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def _clear(self):
+        for name in self.alive():
+            self.kill(name)
+        for name in self.names:
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
 
     def start(self, name):
         """Also after kill(name): with its data."""
