@@ -57,6 +57,8 @@ const Efficiencies& GenericServedPrior() {
   return prior;
 }
 
+const Efficiencies& GenericPriorOf(bool continuous) { return continuous ? GenericServedPrior() : GenericPrior(); }
+
 const Efficiencies& SpeedOfLight() {
   static const Efficiencies floor = {.speed_of_light = true};
   return floor;

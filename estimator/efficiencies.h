@@ -51,6 +51,9 @@ const Efficiencies& GenericPrior();
 // The same for requests that a server batches continuously: engines that do are younger and closer to the hardware.
 const Efficiencies& GenericServedPrior();
 
+// Which of the two.
+const Efficiencies& GenericPriorOf(bool continuous);
+
 // Every share 1, every overhead 0: nothing real is faster.
 const Efficiencies& SpeedOfLight();
 

@@ -132,10 +132,7 @@ std::vector<Seconds> TokenLatencies(const Served& served) {
 OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
   const Calibration* calibration = scenario.calibration;
-  if (calibration == nullptr) {
-    const bool served = scenario.workload.batching == BatchingPolicy::kContinuous;
-    return {served ? &GenericServedPrior() : &GenericPrior(), Provenance::kDatasheet};
-  }
+  if (calibration == nullptr) return {&GenericPriorOf(IsContinuous(scenario)), Provenance::kDatasheet};
   const bool own = !calibration->hardware_id.empty();
   return {&calibration->efficiencies, own ? Provenance::kCalibrated : Provenance::kTransferred, calibration};
 }

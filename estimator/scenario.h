@@ -139,6 +139,12 @@ struct Scenario {
   Method method = Method::kBestAvailable;
 };
 
+// Whether requests join and leave a running batch; a replica under live load does nothing else. Such engines have
+// calibrations and a prior of their own.
+inline bool IsContinuous(const Scenario& scenario) {
+  return scenario.workload.batching == BatchingPolicy::kContinuous || scenario.live_load.has_value();
+}
+
 }  // namespace foretoken
 
 #endif  // FORETOKEN_ESTIMATOR_SCENARIO_H_

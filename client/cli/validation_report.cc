@@ -46,7 +46,8 @@ MetricErrors OverGroups(const std::map<GroupKey, GroupReport>& groups) {
 }
 
 GroupKey KeyOf(const Measurement& row) {
-  return {row.file, row.hardware_id, row.sample.deployment().engine(), row.sample.model_id()};
+  const std::string& engine = row.sample.deployment().engine();
+  return {row.file, row.hardware_id, engine.substr(0, engine.find('@')), row.sample.model_id()};
 }
 
 void AddTime(bool known, const v1::TimeEstimate& time, std::vector<std::string>& times,

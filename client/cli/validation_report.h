@@ -18,7 +18,7 @@ namespace foretoken::cli {
 inline constexpr std::array<const char*, 3> kMetricNames = {"TTFT", "TPOT", "E2E"};
 using MetricErrors = std::array<ErrorSummary, 3>;
 
-// What rows have in common.
+// What rows have in common; an engine whatever its version, as in docs/validation.md.
 struct GroupKey {
   std::string file, hardware, engine, model;
   auto operator<=>(const GroupKey&) const = default;

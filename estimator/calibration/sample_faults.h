@@ -21,8 +21,9 @@ struct SampleFault {
 // Whether a time was stated and is finite and positive.
 bool IsTime(double seconds);
 
-// Whether the run is faster than the speed of light allows; no where the hardware's figures give no floor.
-// Continuous batching has no floor of its own: its times are of requests that share their steps.
+// Whether a time is below 0.95 of the floor that the hardware's stated figures set; no where they give none. A static
+// batch runs at once. Of a closed loop, Little's law says how many sequences decoded at once, and that the device
+// prefills every request of a cycle within it: both are held against the floor, where TTFT and TPOT are stated.
 std::optional<SampleFault> FasterThanLight(const Sample& sample);
 
 // Why the run cannot be used in a fit, if so.

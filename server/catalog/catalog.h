@@ -91,8 +91,8 @@ class Catalog {
   // Kept revisions of an entry, the newest first. Errors: kUnknownId: never registered; kStoreUnavailable.
   absl::StatusOr<std::vector<StoredRevision>> History(EntryKind kind, const std::string& id);
 
-  // Follows the store where it moved, and reads all of it now and then. The server calls it about once a second and
-  // after each WaitForNews. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
+  // Follows the store where it moved, and reads all of it now and then. The server calls it after each
+  // WaitForNews. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
   absl::Status Refresh();
 
   // Follows the store to where it is now: what a write adds to must not be an older version of it.

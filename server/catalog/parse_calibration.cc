@@ -58,7 +58,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .hardware_id = spec.hardware_id(),
                           .engine = spec.engine(),
                           .continuous = spec.continuous(),
-                          .efficiencies = GenericPrior()};
+                          .efficiencies = GenericPriorOf(spec.continuous())};
   if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();
   for (int i = 0; i < spec.parameters_size(); ++i) {
     ReadParameter(checks, absl::StrCat("parameters[", i, "]"), spec.parameters(i), calibration);

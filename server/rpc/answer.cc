@@ -10,8 +10,6 @@
 namespace foretoken::rpc {
 namespace {
 
-// The server asks the store about once a second; this long without an answer is worth a word.
-
 void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
   const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
   message.set_seconds(seconds);

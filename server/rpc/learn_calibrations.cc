@@ -26,8 +26,7 @@ Groups GroupsOf(const std::vector<Sample>& samples) {
   Groups groups;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Scenario& scenario = samples[i].scenario;
-    groups[{scenario.deployment.engine, scenario.workload.batching == BatchingPolicy::kContinuous}].push_back(
-        static_cast<int>(i));
+    groups[{scenario.deployment.engine, IsContinuous(scenario)}].push_back(static_cast<int>(i));
   }
   return groups;
 }
@@ -123,7 +122,7 @@ absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const
                                v1::CalibrationReport& report) {
   for (const auto& [key, indices] : GroupsOf(samples)) {
     const Calibration* shipped = snapshot.calibrations().Find(spec.id(), key.first, key.second);
-    FitParent parent;
+    FitParent parent{.efficiencies = GenericPriorOf(key.second), .bands = {}};
     if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
     std::vector<Sample> group;
     for (const int index : indices) group.push_back(samples[static_cast<size_t>(index)]);

@@ -58,9 +58,9 @@ std::vector<Probe> ProbesOf(const catalog::Snapshot& snapshot, const v1::Calibra
 }
 
 std::optional<Times> Ask(Scenario scenario, const Hardware& hardware, const catalog::Snapshot& snapshot) {
-  const bool continuous = scenario.workload.batching == BatchingPolicy::kContinuous;
   scenario.hardware = &hardware;
-  scenario.calibration = FindCalibration(hardware, hardware.id, snapshot.calibrations(), scenario.deployment.engine, continuous);
+  scenario.calibration = FindCalibration(hardware, hardware.id, snapshot.calibrations(), scenario.deployment.engine,
+                                         IsContinuous(scenario));
   const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario);
   if (!estimate.ok()) return std::nullopt;
   return TimesOf(*estimate);

@@ -106,7 +106,7 @@ void ScenarioReader::ResolveMachine() {
 }
 
 void ScenarioReader::Resolve() {
-  const bool continuous = scenario_.workload.batching == BatchingPolicy::kContinuous || scenario_.live_load.has_value();
+  const bool continuous = IsContinuous(scenario_);
   if (machine_changed_ || continuous != calibrated_for_load_) {
     const Hardware& hardware = *scenario_.hardware;
     const bool own = inline_ != nullptr && &hardware == &inline_->hardware;

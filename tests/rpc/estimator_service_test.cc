@@ -108,11 +108,12 @@ TEST_F(ServiceTest, EveryWayOfServingIsAnswered) {
     s.mutable_workload()->mutable_output_length_distribution()->set_max_tokens(200);
   });
   EXPECT_EQ(lengths.decode_steps(), 177);  // 200 x 8/9 tokens
+  const auto idle = of([](auto& s) { s.mutable_live_load(); });
   const auto live = of([](auto& s) {
     s.mutable_live_load()->set_running_sequences(5);
     s.mutable_live_load()->set_running_context_tokens(2000);
   });
-  EXPECT_GT(live.tpot().seconds(), batch.tpot().seconds());
+  EXPECT_GT(live.tpot().seconds(), idle.tpot().seconds());
   EXPECT_GT(live.prefill().parts().queueing_seconds(), 0);
 }
 

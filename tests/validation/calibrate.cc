@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "estimator/calibration/hardware_fit.h"
 #include "estimator/calibration/parameters.h"
+#include "estimator/calibration/sample_faults.h"
 #include "foretoken/v1/calibration.pb.h"
 #include "google/protobuf/text_format.h"
 #include "server/catalog/calibration_spec.h"
@@ -19,7 +20,6 @@
 #include "server/catalog/store_factory.h"
 #include "tests/validation/cross_validate.h"
 #include "tests/validation/hierarchy.h"
-#include "tests/validation/light.h"
 #include "tests/validation/page.h"
 
 namespace foretoken::validation {
@@ -151,9 +151,9 @@ int Run(const std::string& directory, const std::string& docs, const std::string
   }
   Study study{.findings = Read(findings)};
   for (const Row& row : *rows) {
-    if (IsFasterThanLight(row)) study.rejected.push_back(Describe(row));
+    if (FasterThanLight(row.sample)) study.rejected.push_back(Describe(row));
   }
-  std::erase_if(*rows, IsFasterThanLight);
+  std::erase_if(*rows, [](const Row& row) { return FasterThanLight(row.sample).has_value(); });
   study.used = rows->size();
   study.cases = MakeCases(*rows);
   study.generic = GenericTable(*rows);

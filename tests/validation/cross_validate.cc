@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "estimator/calibration/hardware_fit.h"
+
 namespace foretoken::validation {
 namespace {
 
@@ -51,11 +53,15 @@ std::vector<const Row*> Shuffled(std::vector<const Row*> rows, unsigned seed) {
   return rows;
 }
 
-void RegisterOn(const Efficiencies& parent, const std::vector<const Row*>& rows, Predictions& predictions) {
+void RegisterOn(const FitParent& parent, const std::vector<const Row*>& rows, Predictions& predictions) {
   if (rows.size() <= kRegistered) return;
   for (unsigned seed = 0; seed < kDraws; ++seed) {
     const std::vector<const Row*> drawn = Shuffled(rows, seed);
-    const Efficiencies fitted = FitFew(parent, {drawn.begin(), drawn.begin() + kRegistered});
+    std::vector<Sample> samples;
+    for (size_t i = 0; i < kRegistered; ++i) samples.push_back(drawn[i]->sample);
+    // As RegisterHardware would; where it refuses the samples, the parent goes on answering.
+    const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
+    const Efficiencies& fitted = fit.ok() ? fit->fit.efficiencies : parent.efficiencies;
     for (size_t i = kRegistered; i < drawn.size(); ++i) {
       predictions.push_back(Predict(*drawn[i], fitted, drawn[i]->hardware));
     }
@@ -71,7 +77,7 @@ Predictions LeaveHardwareOut(const std::vector<Row>& rows) { return LeaveOut(row
 Predictions Generic(const std::vector<Row>& rows) {
   Predictions predictions;
   for (const Row& row : rows) {
-    predictions.push_back(Predict(row, row.served ? GenericServedPrior() : GenericPrior(), row.hardware));
+    predictions.push_back(Predict(row, GenericPriorOf(row.served), row.hardware));
   }
   return predictions;
 }
@@ -106,7 +112,7 @@ Predictions RegisterFive(const std::vector<Row>& rows) {
     }
     for (const auto& [engine, of_engine] : by_engine) {
       const Calibration* parent = fitted.Find(device, engine, false);
-      RegisterOn(parent != nullptr ? parent->efficiencies : GenericPrior(), of_engine, predictions);
+      RegisterOn({parent != nullptr ? parent->efficiencies : GenericPrior()}, of_engine, predictions);
     }
   }
   return predictions;

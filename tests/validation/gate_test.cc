@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "estimator/calibration/sample_faults.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/embedded.h"
 #include "server/catalog/store_factory.h"
 #include "tests/validation/cross_validate.h"
-#include "tests/validation/light.h"
 
 namespace foretoken::validation {
 namespace {
@@ -43,7 +43,7 @@ const Subset& Rows() {
       const bool short_file = all[i].file != "argonne" && all[i].file != "fastertransformer_a100" && !all[i].served;
       if (short_file || i % (all[i].served ? kEveryServed : kEvery) == 0) made->rows.push_back(all[i]);
     }
-    std::erase_if(made->rows, IsFasterThanLight);
+    std::erase_if(made->rows, [](const Row& r) { return FasterThanLight(r.sample).has_value(); });
     return made;
   }();
   return subset;
@@ -71,22 +71,6 @@ TEST(GateTest, GenericPrior) {
   EXPECT_LE(Points(predictions, kTtft, false), 12.9 + kAllowed);
   EXPECT_LE(Points(predictions, kE2e, false), 23.3 + kAllowed);
   EXPECT_LE(Points(predictions, kTpot, true), 11.7 + kAllowed);
-}
-
-// A batch that takes less than its matrices do, and a closed loop that decodes faster than it reads its weights.
-TEST(LightTest, FindsImpossibleRows) {
-  int batches = 0, loops = 0;
-  for (Row row : Rows().rows) {
-    const Times measured = row.sample.measured;
-    if (row.served ? loops > 0 : batches > 0) continue;
-    (row.served ? loops : batches) += 1;
-    EXPECT_FALSE(IsFasterThanLight(row));
-    for (double& time : row.sample.measured) time /= 20;
-    EXPECT_TRUE(IsFasterThanLight(row)) << row.Group();
-    row.sample.measured = measured;
-    EXPECT_FALSE(IsFasterThanLight(row));
-  }
-  EXPECT_EQ(batches + loops, 2);
 }
 
 }  // namespace

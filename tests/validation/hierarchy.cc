@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "estimator/calibration/hardware_fit.h"
 #include "estimator/calibration/parameters.h"
 
 namespace foretoken::validation {
@@ -16,10 +17,10 @@ namespace {
 // leave-one-model-out error among 0, 1/4 and 1/2; errors of a generic prior are averaged over curves, so each counts
 // once.
 constexpr double kCorrelation = 0.25;
+constexpr double kEngineFreedom = 1;  // of an engine's parameters around the generic prior
 constexpr double kGenericCorrelation = 1;
-constexpr double kNoise = 0.1;         // of a measurement and of the model's form, in log
 constexpr double kServedTtftWeight = 0.2;  // it holds the bursts in which a source sent its requests
-constexpr double kGenericNoise = 0.3;  // and of what engines differ in
+constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's form, and of what engines differ in
 
 // Closed loops whose requests wait longer than they decode queue for a seat, and the sources state no limit of seats.
 bool WaitsForASeat(const Row& row) {
@@ -70,11 +71,11 @@ Level FitLevel(std::string hardware, std::string engine, const Level* parent, co
                const Keep& keep) {
   Level level{.hardware = std::move(hardware), .engine = std::move(engine)};
   level.parent = parent != nullptr ? parent->Id() : "";
-  level.freedom = parent != nullptr ? kNarrowerFreedom : kEngineFreedom;
+  level.freedom = parent != nullptr ? kHardwareFitOptions.freedom : kEngineFreedom;
   level.prior = parent != nullptr ? parent->fit.efficiencies : GenericPrior();
   const std::vector<Sample> samples = Weighted(rows, keep, kCorrelation);
   level.samples = static_cast<int>(samples.size());
-  level.fit = RememberedFit(level.prior, samples, {.noise = kNoise, .freedom = level.freedom});
+  level.fit = RememberedFit(level.prior, samples, {.noise = kHardwareFitOptions.noise, .freedom = level.freedom});
   return level;
 }
 
@@ -140,12 +141,6 @@ Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep) {
   const auto well_tuned = [&](const Row& row) { return keep(row) && !IsPoorlyTuned(row); };
   return RememberedFit(GenericPrior(), Weighted(rows, well_tuned, kGenericCorrelation), {.noise = kGenericNoise})
       .efficiencies;
-}
-
-Efficiencies FitFew(const Efficiencies& parent, const std::vector<const Row*>& rows) {
-  std::vector<Sample> samples;
-  for (const Row* row : rows) samples.push_back(row->sample);
-  return Fit(parent, samples, {.noise = kNoise, .freedom = kNarrowerFreedom}).efficiencies;
 }
 
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels) {

@@ -29,10 +29,6 @@ struct Level {
 
 using Keep = std::function<bool(const Row&)>;
 
-// A level of an engine, and one below another.
-inline constexpr double kEngineFreedom = 1;
-inline constexpr double kNarrowerFreedom = 0.7;
-
 // Fits every level to the static rows that `keep` accepts. Rows of ports that run far from their hardware's speed
 // (IsPoorlyTuned) tell of their own device only. Fits are remembered: leaving out a row costs those that had seen it.
 std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep);
@@ -40,9 +36,6 @@ std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep);
 // One set for any hardware and engine from the rows that `keep` accepts, drawn to GenericPrior;
 // every group weighs the same, and rows of poorly tuned ports tell nothing.
 Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep);
-
-// Five rows of a device and an engine as RegisterHardware would use them: drawn to `parent`.
-Efficiencies FitFew(const Efficiencies& parent, const std::vector<const Row*>& rows);
 
 // The same as the server looks them up.
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels);
