@@ -33,6 +33,8 @@ struct Warning {
   WarningCode code = WarningCode::kUnspecified;
   std::string message;
   std::string field;
+
+  bool operator==(const Warning&) const = default;
 };
 
 // A time split by what it is spent on. The parts sum to Total().
@@ -54,17 +56,23 @@ struct TimeParts {
   friend TimeParts operator*(const TimeParts& a, double k) {
     return {a.compute * k, a.memory * k, a.communication * k, a.host * k, a.queueing * k};
   }
+
+  bool operator==(const TimeParts&) const = default;
 };
 
 struct Band {
   double low = 0;
   double high = 0;
   double coverage = 0;
+
+  bool operator==(const Band&) const = default;
 };
 
 struct TimeEstimate {
   Seconds time;
   std::optional<Band> band;
+
+  bool operator==(const TimeEstimate&) const = default;
 };
 
 struct Phase {
@@ -72,6 +80,8 @@ struct Phase {
   std::optional<TimeParts> parts;  // sums to time
   Bound bound = Bound::kUnspecified;
   Provenance provenance = Provenance::kUnspecified;
+
+  bool operator==(const Phase&) const = default;
 };
 
 struct Throughput {
@@ -79,6 +89,8 @@ struct Throughput {
   double output_tokens_per_second_per_device = 0;
   double output_tokens_per_second_per_user = 0;
   double requests_per_second = 0;
+
+  bool operator==(const Throughput&) const = default;
 };
 
 // Memory of one device, except where said.
@@ -91,11 +103,15 @@ struct MemoryUse {
   std::optional<double> kv_tokens_capacity;  // over one replica
   Bytes kv_per_token;                        // over all devices of one replica
   std::optional<double> compute_bound_batch;
+
+  bool operator==(const MemoryUse&) const = default;
 };
 
 struct SloVerdict {
   Verdict verdict = Verdict::kUnspecified;
   std::optional<double> headroom;
+
+  bool operator==(const SloVerdict&) const = default;
 };
 
 // A round of speculative decoding, its mean over the decode: TPOT = (verify + draft) / accepted_tokens.
@@ -103,6 +119,8 @@ struct SpeculationEstimate {
   double accepted_tokens = 1;
   Seconds verify;
   Seconds draft;
+
+  bool operator==(const SpeculationEstimate&) const = default;
 };
 
 enum class DisaggregationLimit { kUnspecified, kPrefill, kTransfer, kDecode };
@@ -117,6 +135,8 @@ struct DisaggregationEstimate {
   DisaggregationLimit limit = DisaggregationLimit::kUnspecified;
   MemoryUse prefill_memory;
   int prefill_devices = 0;  // of all prefill replicas
+
+  bool operator==(const DisaggregationEstimate&) const = default;
 };
 
 // Energy of the devices that serve one request, from their stated watts.
@@ -126,12 +146,16 @@ struct EnergyEstimate {
   double prefill_utilization = 0;  // the larger of the compute and the memory share of the phase's time
   double decode_utilization = 0;
   bool is_lower_bound = false;  // a device states no idle power: counted as 0
+
+  bool operator==(const EnergyEstimate&) const = default;
 };
 
 // In the currency of the deployment's price.
 struct CostEstimate {
   double per_request = 0;
   double per_million_output_tokens = 0;
+
+  bool operator==(const CostEstimate&) const = default;
 };
 
 // One operator of one step, summed over layers; for explain.
@@ -144,6 +168,8 @@ struct OperatorEstimate {
   TimeParts parts;
   std::string formula;
   std::vector<std::pair<std::string, double>> inputs;
+
+  bool operator==(const OperatorEstimate&) const = default;
 };
 
 struct Estimate {
@@ -172,6 +198,8 @@ struct Estimate {
   std::vector<OperatorEstimate> decode_operators;
   std::vector<Seconds> token_latencies;
   std::optional<Seconds> compute_limited_ttft;
+
+  bool operator==(const Estimate&) const = default;
 };
 
 }  // namespace foretoken

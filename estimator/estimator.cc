@@ -55,10 +55,6 @@ absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, Ste
     plain.speculation.reset();
     return ComputeEstimate(plain, detail, memo, estimate);
   }
-  std::string id = std::move(estimate.calibration_id);  // its buffer serves again
-  estimate = Estimate();
-  id.clear();
-  estimate.calibration_id = std::move(id);
   const Calibration* calibration = nullptr;
   if (absl::Status status = ByMethod(scenario, detail, memo, calibration, estimate); !status.ok()) return status;
   FillVerdicts(scenario, calibration, estimate);

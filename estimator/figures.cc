@@ -10,8 +10,11 @@
 namespace foretoken {
 namespace {
 
-Phase MakePhase(const TimeParts& parts, Provenance provenance) {
-  return {.time = parts.Total(), .parts = parts, .bound = parts.LargestPart(), .provenance = provenance};
+void FillPhase(const TimeParts& parts, Provenance provenance, Phase& phase) {
+  phase.time = parts.Total();
+  phase.parts = parts;
+  phase.bound = parts.LargestPart();
+  phase.provenance = provenance;
 }
 
 // Devices of both sides, where prefill has its own.
@@ -36,18 +39,19 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
   estimate.devices = DevicesOf(replica.scenario, served);
   estimate.waves = static_cast<int>(served.waves);
   estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held);
-  estimate.prefill = MakePhase(served.prefill, provenance);
-  estimate.decode = MakePhase(served.decode, provenance);
+  FillPhase(served.prefill, provenance, estimate.prefill);
+  FillPhase(served.decode, provenance, estimate.decode);
   estimate.decode_steps = served.decode_steps;
   estimate.tpot_is_next_step = served.decode_steps < 1;
-  estimate.ttft.time = served.prefill.Total();
-  estimate.e2e.time = served.prefill.Total() + served.decode.Total();
+  estimate.compute_limited_ttft.reset();
+  estimate.ttft.time = estimate.prefill.time;
+  estimate.e2e.time = estimate.prefill.time + estimate.decode.time;
   if (estimate.tpot_is_next_step) {
     const TimeParts next = served.step(1);
     estimate.decode.bound = next.LargestPart();
     estimate.tpot.time = next.Total();
   } else {
-    estimate.tpot.time = served.decode.Total() / served.decode_steps;
+    estimate.tpot.time = estimate.decode.time / served.decode_steps;
   }
   estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
   estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
@@ -58,13 +62,11 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
 }
 
 void FillVerdicts(const Scenario& scenario, const Calibration* calibration, Estimate& estimate) {
-  if (calibration != nullptr) {
-    estimate.calibration_id = calibration->id;
-    AddBands(*calibration, estimate);
-  }
+  if (calibration != nullptr) estimate.calibration_id = calibration->id;
+  SetBands(calibration, estimate);
   estimate.cost = CostOf(scenario, estimate.throughput, estimate.warnings);
-  if (!scenario.slo) return;
-  estimate.slo = JudgeSlo(*scenario.slo, estimate.ttft.time, estimate.tpot.time, estimate.e2e.time);
+  estimate.slo.reset();
+  if (scenario.slo) estimate.slo = JudgeSlo(*scenario.slo, estimate.ttft.time, estimate.tpot.time, estimate.e2e.time);
 }
 
 }  // namespace foretoken

@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-// Fills all but the method, the warnings, the details, and what FillVerdicts does.
+// Sets every figure but the method, the warnings, the details, and what FillVerdicts does, whatever was there.
 void FillFigures(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate);
 
 // What the figures mean to the caller: the bands that the calibration (may be null) puts around the times, the cost at the

@@ -121,10 +121,17 @@ absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenari
   return others;
 }
 
-std::vector<Seconds> TokenLatencies(const Served& served) {
-  std::vector<Seconds> latencies = {served.prefill.Total()};
+void FillTokenLatencies(const Served& served, std::vector<Seconds>& latencies) {
+  latencies.push_back(served.prefill.Total());
   for (double j = 1; j <= served.decode_steps; ++j) latencies.push_back(served.step(j).Total());
-  return latencies;
+}
+
+void FillDetail(const Replica& replica, const Served& served, const Detail& detail, Estimate& estimate) {
+  estimate.prefill_operators.clear();
+  estimate.decode_operators.clear();
+  estimate.token_latencies.clear();
+  if (detail.operators) FillOperators(replica, served, estimate);
+  if (detail.token_latencies) FillTokenLatencies(served, estimate.token_latencies);
 }
 
 }  // namespace
@@ -182,10 +189,10 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
+  estimate.calibration_id.clear();
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   FillFigures(replica, *served, provenance, estimate);
-  if (detail.operators) FillOperators(replica, *served, estimate);
-  if (detail.token_latencies) estimate.token_latencies = TokenLatencies(*served);
+  FillDetail(replica, *served, detail, estimate);
   return absl::OkStatus();
 }
 

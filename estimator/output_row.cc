@@ -127,7 +127,7 @@ void OutputRow::KvCacheBytes(const OutputBlock& block, double* out) const {
 }
 
 void OutputRow::FreeBytes(const OutputBlock& block, double* out) const {
-  const Bytes beside = RoomForKv(scenario_, model_->shard, capacity_, served_.held);
+  const Bytes beside = RoomForKv(capacity_, StepActivations(scenario_, model_->shard, served_.held));
   for (int i = 0; i < block.count; ++i) {
     out[i] = std::max(Bytes(0), beside - served_.held * Bytes(block.kv_per_sequence[i])).value();
   }

@@ -80,6 +80,7 @@ TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double
 
 TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape, absl::FunctionRef<TimeParts(double)> step) {
   const double last = PrefillChunks(shape) - 1;
+  if (last == 0) return step(0);
   return PanelSum(step, 0, last - 1, SeesItsOwnChunk(model) ? kSawtooth : kSmooth) + step(last);
 }
 

@@ -73,15 +73,11 @@ Bytes WeightsRead(const StepModel& model, double running, double tokens) {
          model.shard.stages;
 }
 
-Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences) {
-  return capacity.usable - capacity.weights - StepActivations(scenario, shard, sequences);
-}
-
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences) {
   const Deployment& d = scenario.deployment;
   const Bytes kv = sequences * capacity.kv_per_sequence;
   const Bytes activations = StepActivations(scenario, model.shard, sequences);
-  const Bytes beside = RoomForKv(scenario, model.shard, capacity, sequences);
+  const Bytes beside = RoomForKv(capacity, activations);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {
     kv_per_token += KvBytesPerToken(*scenario.speculation->draft, scenario.speculation->deployment.kv_cache_dtype);

@@ -17,8 +17,10 @@ namespace foretoken {
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
 
-// What is left for KV cache beside the weights and the activations of `sequences`.
-Bytes RoomForKv(const Scenario& scenario, const Shard& shard, const Capacity& capacity, double sequences);
+// What is left for KV cache beside the weights and these activations.
+inline Bytes RoomForKv(const Capacity& capacity, Bytes activations) {
+  return capacity.usable - capacity.weights - activations;
+}
 
 // Steps whose mean is taken: those that see prompt + 1 to prompt + count tokens.
 struct Steps {

@@ -30,10 +30,10 @@ double VersionNumber(std::string_view engine) {
 
 std::string_view NameOf(std::string_view engine) { return engine.substr(0, engine.find('@')); }
 
-void AddBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
-  if (!ratio) return;
+void SetBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
   const double time = estimate.time.value();
-  estimate.band = Band{.low = time * ratio->low, .high = time * ratio->high, .coverage = ratio->coverage};
+  estimate.band.reset();
+  if (ratio) estimate.band = Band{.low = time * ratio->low, .high = time * ratio->high, .coverage = ratio->coverage};
 }
 
 }  // namespace
@@ -88,10 +88,12 @@ const Calibration* FindCalibration(const Hardware& hardware, std::string_view ca
   return registered != nullptr ? registered : shipped.Find(catalog_id, engine, continuous);
 }
 
-void AddBands(const Calibration& calibration, Estimate& estimate) {
-  AddBand(calibration.bands[0], estimate.ttft);
-  AddBand(calibration.bands[1], estimate.tpot);
-  AddBand(calibration.bands[2], estimate.e2e);
+void SetBands(const Calibration* calibration, Estimate& estimate) {
+  static const Calibration none;
+  const auto& bands = (calibration != nullptr ? *calibration : none).bands;
+  SetBand(bands[0], estimate.ttft);
+  SetBand(bands[1], estimate.tpot);
+  SetBand(bands[2], estimate.e2e);
 }
 
 }  // namespace foretoken

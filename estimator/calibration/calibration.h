@@ -69,8 +69,8 @@ class Calibrations {
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
                                    std::string_view engine, bool continuous);
 
-// Puts bands around the estimate's times.
-void AddBands(const Calibration& calibration, Estimate& estimate);
+// Puts the calibration's bands around the estimate's times; null: none.
+void SetBands(const Calibration* calibration, Estimate& estimate);
 
 }  // namespace foretoken
 

@@ -46,7 +46,14 @@ class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
   static constexpr size_t kMostKept = 64;
 
   struct Holder : grpc::MessageHolder<Request, Response> {
-    Holder() : arena(first_block.data(), first_block.size()) {}
+    Holder() : arena(Options(first_block.data(), first_block.size())) {}
+    static google::protobuf::ArenaOptions Options(char* block, size_t size) {
+      google::protobuf::ArenaOptions options;
+      options.initial_block = block;
+      options.initial_block_size = size;
+      options.max_block_size = 64 << 10;  // a reply of a thousand candidates is half a megabyte
+      return options;
+    }
     void Fill() {
       this->set_request(google::protobuf::Arena::CreateMessage<Request>(&arena));
       this->set_response(google::protobuf::Arena::CreateMessage<Response>(&arena));

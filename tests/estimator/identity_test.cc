@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "estimator/estimator.h"
+#include "estimator/step_model_cache.h"
 #include "tests/estimator/random_scenarios.h"
 
 namespace foretoken {
@@ -18,6 +19,27 @@ void ExpectSame(const Scenario& one, const Scenario& other) {
   ASSERT_DOUBLE_EQ(a->ttft.time.value(), b->ttft.time.value()) << Describe(one) << " | " << Describe(other);
   ASSERT_DOUBLE_EQ(a->tpot.time.value(), b->tpot.time.value()) << Describe(one) << " | " << Describe(other);
   ASSERT_DOUBLE_EQ(a->e2e.time.value(), b->e2e.time.value()) << Describe(one) << " | " << Describe(other);
+}
+
+// One estimate written over by thousands of others: batching policies, methods, calibrations and objectives come and go.
+TEST(IdentityTest, WhatAnEstimateIsWrittenOverDoesNotCount) {
+  RandomScenarios source(30);
+  Estimate reused;
+  int answered = 0;
+  for (int i = 0; i < kScenarios; ++i) {
+    Scenario scenario = source.Next();
+    if (i % 3 == 0) scenario.slo = Slo{.max_ttft = Seconds(1)};
+    if (i % 7 == 0) scenario.method = i % 2 == 0 ? Method::kKpi : Method::kSpeedOfLight;
+    const Detail detail{.operators = i % 5 == 0, .token_latencies = i % 11 == 0 && scenario.workload.output_tokens < 100};
+    StepModelMemo memo;
+    const absl::StatusOr<Estimate> fresh = ComputeEstimate(scenario, detail);
+    const absl::Status status = ComputeEstimate(scenario, detail, memo, reused);
+    ASSERT_EQ(fresh.status(), status) << Describe(scenario);
+    if (!status.ok()) continue;
+    ASSERT_TRUE(*fresh == reused) << Describe(scenario);
+    ++answered;
+  }
+  EXPECT_GT(answered, kScenarios / 2);
 }
 
 TEST(IdentityTest, AnEmptyPrefixIsNoPrefixCache) {
