@@ -136,12 +136,20 @@ void FillDetail(const Replica& replica, const Served& served, const Detail& deta
 
 }  // namespace
 
+namespace {
+
+Provenance ProvenanceOf(const Calibration& calibration) {
+  if (!calibration.hardware_id.empty()) return Provenance::kCalibrated;
+  return calibration.engine.empty() ? Provenance::kDatasheet : Provenance::kTransferred;
+}
+
+}  // namespace
+
 OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
   const Calibration* calibration = scenario.calibration;
   if (calibration == nullptr) return {&GenericPriorOf(IsContinuous(scenario)), Provenance::kDatasheet};
-  const bool own = !calibration->hardware_id.empty();
-  return {&calibration->efficiencies, own ? Provenance::kCalibrated : Provenance::kTransferred, calibration};
+  return {&calibration->efficiencies, ProvenanceOf(*calibration), calibration};
 }
 
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,

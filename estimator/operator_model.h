@@ -27,8 +27,8 @@ struct OperatorMethod {
   const Calibration* calibration = nullptr;  // null: none
 };
 
-// The scenario's calibration (of its very hardware, or carried over from its engine's other devices), or the generic
-// prior; the speed of light where the scenario asks for it.
+// The scenario's calibration (of its very hardware, carried over from its engine's other devices, or of any engine and
+// device), or the generic prior; the speed of light where the scenario asks for it.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
 // Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: those of MakeStepModel; those of Serve (serving.h).

@@ -78,7 +78,8 @@ const Calibration* Calibrations::FindOf(std::string_view hardware_id, std::strin
 
 const Calibration* Calibrations::Find(std::string_view hardware_id, std::string_view engine, bool continuous) const {
   const Calibration* own = hardware_id.empty() ? nullptr : FindOf(hardware_id, engine, continuous);
-  return own != nullptr ? own : FindOf("", engine, continuous);
+  if (own == nullptr) own = FindOf("", engine, continuous);
+  return own != nullptr ? own : Exact("", "", continuous);
 }
 
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,

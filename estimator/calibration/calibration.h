@@ -31,7 +31,7 @@ struct BandRatio {
 struct Calibration {
   std::string id;
   std::string hardware_id;  // empty: any, the parameters are of the engine alone
-  std::string engine;       // "vllm" or "vllm@0.12.0"
+  std::string engine;       // "vllm" or "vllm@0.12.0"; both empty: the generic prior, and how far off it was
   bool continuous = false;  // of continuous batching; false: of static batches
   Efficiencies efficiencies;
   std::array<std::optional<BandRatio>, 3> bands;  // of TTFT, TPOT and E2E
@@ -47,7 +47,7 @@ class Calibrations {
   Calibrations& operator=(const Calibrations&) = delete;
 
   // The closest one: of this device, else of engines alone; in each of this engine and version, of the engine's nearest
-  // version (asked without one: its newest), of the engine whatever its version; null: none.
+  // version (asked without one: its newest), of the engine whatever its version; else the generic one; null: none.
   // An empty hardware_id is a device that no calibration is of.
   // Static batches and continuous batching are measured apart, and never stand in for each other.
   const Calibration* Find(std::string_view hardware_id, std::string_view engine, bool continuous) const;
@@ -65,7 +65,7 @@ class Calibrations {
 };
 
 // The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is
-// not of the catalog), what ships for the engine. Null: the generic prior answers.
+// not of the catalog), what ships for the engine, what ships for any. Null: nothing does.
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
                                    std::string_view engine, bool continuous);
 

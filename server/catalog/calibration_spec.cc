@@ -8,6 +8,7 @@ v1::LatencyMetric MetricOf(int index) { return static_cast<v1::LatencyMetric>(v1
 
 v1::CalibrationLevel LevelOf(const std::string& hardware_id, const std::string& engine) {
   if (!hardware_id.empty()) return v1::CALIBRATION_LEVEL_HARDWARE;
+  if (engine.empty()) return v1::CALIBRATION_LEVEL_GENERIC;
   const bool versioned = engine.find('@') != std::string::npos;
   return versioned ? v1::CALIBRATION_LEVEL_ENGINE_VERSION : v1::CALIBRATION_LEVEL_ENGINE;
 }

@@ -45,7 +45,6 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   FieldChecks checks;
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
-  if (spec.engine().empty() && spec.hardware_id().empty()) checks.Add("engine", " is required");
   if (spec.level() != LevelOf(spec.hardware_id(), spec.engine())) {
     checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id and engine make it ",
                                      v1::CalibrationLevel_Name(LevelOf(spec.hardware_id(), spec.engine()))));

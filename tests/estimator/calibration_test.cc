@@ -43,6 +43,18 @@ TEST(CalibrationsTest, FindsTheClosest) {
   EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", true)), "");
 }
 
+// What no engine's calibration is of has the generic one of its kind.
+TEST(CalibrationTest, TheGenericOneIsTheLast) {
+  const Calibrations calibrations({Of("h100", "vllm"), Of("", "vllm"), Of("", "")});
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "sglang", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("", "", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), "h100.vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", true)), "");
+  EXPECT_EQ(calibrations.FindOf("a100", "vllm", false), nullptr);
+}
+
 TEST(CalibrationTest, AnswersWithItsBandsAndProvenance) {
   const Model model = Llama2_7b();
   const Hardware hardware = A100();
@@ -63,6 +75,8 @@ TEST(CalibrationTest, AnswersWithItsBandsAndProvenance) {
   EXPECT_DOUBLE_EQ(own->tpot.band->high, 1.2 * own->tpot.time.value());
   calibration.hardware_id.clear();
   EXPECT_EQ(ComputeEstimate(scenario)->decode.provenance, Provenance::kTransferred);
+  calibration.engine.clear();
+  EXPECT_EQ(ComputeEstimate(scenario)->decode.provenance, Provenance::kDatasheet);
   EXPECT_EQ(generic->decode.provenance, Provenance::kDatasheet);
 }
 
