@@ -95,7 +95,11 @@ class Problem {
 
  private:
   double Weight(Eigen::Index row) const {
-    return samples_[static_cast<size_t>(row / kNumMetrics)].weights[static_cast<size_t>(row % kNumMetrics)];
+    const Sample& sample = samples_[static_cast<size_t>(row / kNumMetrics)];
+    const auto metric = static_cast<size_t>(row % kNumMetrics);
+    // E2E follows from TTFT and TPOT: where both were measured it would count the decode twice.
+    const bool told = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
+    return told ? 0 : sample.weights[metric];
   }
 
   // Squared distance of a parameter from the parent's, in tails.

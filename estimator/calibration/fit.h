@@ -24,7 +24,7 @@ using Times = std::array<double, kNumMetrics>;
 struct Sample {
   Scenario scenario;
   Times measured;
-  Times weights = {1, 1, 1};  // of the squared residual of each time
+  Times weights = {1, 1, 1};  // of the squared residual of each time; E2E beside TTFT and TPOT weighs nothing
 };
 
 Times TimesOf(const Estimate& estimate);

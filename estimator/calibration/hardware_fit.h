@@ -19,8 +19,8 @@
 
 namespace foretoken {
 
-// As the narrower levels of the shipped hierarchy.
-inline constexpr FitOptions kHardwareFitOptions = {.noise = 0.1, .freedom = 0.7};
+// As every level of the shipped hierarchy.
+inline constexpr FitOptions kHardwareFitOptions = {.noise = 0.1, .freedom = 1};
 
 // A parameter is left at its prior where the samples leave it more than this share of its deviation.
 inline constexpr double kIdentified = 0.9;

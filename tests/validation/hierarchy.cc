@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <set>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -13,12 +12,6 @@
 namespace foretoken::validation {
 namespace {
 
-// A curve of n points tells less than n independent ones: together they weigh n^(1 - correlation). Chosen by
-// leave-one-model-out error among 0, 1/4 and 1/2; errors of a generic prior are averaged over curves, so each counts
-// once.
-constexpr double kCorrelation = 0.25;
-constexpr double kEngineFreedom = 1;  // of an engine's parameters around the generic prior
-constexpr double kGenericCorrelation = 1;
 constexpr double kServedTtftWeight = 0.2;  // it holds the bursts in which a source sent its requests
 constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's form, and of what engines differ in
 
@@ -28,8 +21,8 @@ bool WaitsForASeat(const Row& row) {
   return row.served && row.sample.measured[kTtft] > decoding;
 }
 
-// Every time that a row measures weighs by how many its group has of it.
-std::vector<Sample> Weighted(const std::vector<Row>& rows, const Keep& keep, double correlation) {
+// Every curve and metric weighs the same, as errors of a generic prior are averaged over curves.
+std::vector<Sample> Weighted(const std::vector<Row>& rows, const Keep& keep) {
   std::map<std::string, std::array<int, kNumMetrics>> counts;
   const auto tells = [&](const Row& row) { return keep(row) && !WaitsForASeat(row); };
   for (const Row& row : rows) {
@@ -41,7 +34,7 @@ std::vector<Sample> Weighted(const std::vector<Row>& rows, const Keep& keep, dou
     if (!tells(row)) continue;
     samples.push_back(row.sample);
     for (int m = 0; m < kNumMetrics; ++m) {
-      samples.back().weights[m] = std::pow(std::max(1, counts[row.Group()][m]), -correlation);
+      samples.back().weights[m] = 1.0 / std::max(1, counts[row.Group()][m]);
     }
     if (row.served) samples.back().weights[kTtft] *= kServedTtftWeight;
   }
@@ -71,42 +64,56 @@ Level FitLevel(std::string hardware, std::string engine, const Level* parent, co
                const Keep& keep) {
   Level level{.hardware = std::move(hardware), .engine = std::move(engine)};
   level.parent = parent != nullptr ? parent->Id() : "";
-  level.freedom = parent != nullptr ? kHardwareFitOptions.freedom : kEngineFreedom;
   level.prior = parent != nullptr ? parent->fit.efficiencies : GenericPrior();
-  const std::vector<Sample> samples = Weighted(rows, keep, kCorrelation);
+  std::vector<Sample> samples;
+  for (const Row& row : rows) {
+    if (keep(row)) samples.push_back(row.sample);
+  }
   level.samples = static_cast<int>(samples.size());
-  level.fit = RememberedFit(level.prior, samples, {.noise = kHardwareFitOptions.noise, .freedom = level.freedom});
+  level.fit = RememberedFit(level.prior, samples, kHardwareFitOptions);
   return level;
 }
 
-// Engines and their versions, of which other devices may learn.
-std::map<std::string, std::set<std::string>> VersionsOf(const std::vector<Row>& rows, const Keep& keep) {
-  std::map<std::string, std::set<std::string>> versions;
-  for (const Row& row : rows) {
-    if (keep(row)) versions[row.engine].insert(row.EngineAtVersion());
-  }
-  return versions;
+Keep And(const Keep& a, const Keep& b) {
+  return [a, b](const Row& row) { return a(row) && b(row); };
 }
 
-const Level* ParentOf(const Row& row, const std::map<std::string, Level>& engines) {
-  const auto version = engines.find(row.EngineAtVersion());
-  if (version != engines.end()) return &version->second;
-  const auto engine = engines.find(row.engine);
-  return engine != engines.end() ? &engine->second : nullptr;
+Keep Not(const Keep& keep) {
+  return [keep](const Row& row) { return !keep(row); };
 }
 
-std::map<std::string, Level> FitEngines(const std::vector<Row>& rows, const Keep& keep) {
-  std::map<std::string, Level> engines;
-  for (const auto& [engine, versions] : VersionsOf(rows, keep)) {
-    const auto of_engine = [&, &name = engine](const Row& row) { return keep(row) && row.engine == name; };
-    const Level& top = engines.emplace(engine, FitLevel("", engine, nullptr, rows, of_engine)).first->second;
-    for (const std::string& version : versions) {
-      if (version == engine) continue;
-      const auto of_version = [&](const Row& row) { return keep(row) && row.EngineAtVersion() == version; };
-      engines.emplace(version, FitLevel("", version, &top, rows, of_version));
-    }
-  }
-  return engines;
+Keep OfEngine(std::string engine) {
+  return [engine = std::move(engine)](const Row& row) { return row.engine == engine; };
+}
+
+Keep OfVersion(std::string version) {
+  return [version = std::move(version)](const Row& row) { return row.EngineAtVersion() == version; };
+}
+
+bool Any(const std::vector<Row>& rows, const Keep& keep) { return std::any_of(rows.begin(), rows.end(), keep); }
+
+// Absent: no row tells of it.
+std::optional<Level> FitEngine(const std::string& engine, const std::vector<Row>& rows, const Keep& keep) {
+  const Keep of_engine = And(keep, OfEngine(engine));
+  if (!Any(rows, of_engine)) return std::nullopt;
+  return FitLevel("", engine, nullptr, rows, of_engine);
+}
+
+std::optional<Level> FitVersion(const Row& of, const std::vector<Row>& rows, const Keep& keep) {
+  const Keep of_version = OfVersion(of.EngineAtVersion());
+  if (of.version.empty() || !Any(rows, And(keep, of_version))) return std::nullopt;
+  const Level parent = *FitEngine(of.engine, rows, keep);
+  return FitLevel("", of.EngineAtVersion(), &parent, rows, And(keep, of_version));
+}
+
+// `tuned`: the rows of `keep` that tell of engines.
+Level FitDevice(const Row& of, const std::vector<Row>& rows, const Keep& keep, const Keep& tuned) {
+  const Keep of_device =
+      And(OfVersion(of.EngineAtVersion()), [&of](const Row& row) { return row.hardware == of.hardware; });
+  const Keep others = And(tuned, Not(of_device));
+  std::optional<Level> parent = FitVersion(of, rows, others);
+  if (!parent) parent = FitEngine(of.engine, rows, others);
+  return FitLevel(of.hardware, of.EngineAtVersion(), parent ? &*parent : nullptr, rows, And(keep, of_device));
 }
 
 }  // namespace
@@ -119,27 +126,26 @@ std::string Level::Id() const {
 bool IsPoorlyTuned(const Row& row) { return row.hardware == "amd-mi300x-192gb"; }
 
 std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep) {
-  const Keep batch = [&](const Row& row) { return keep(row) && !row.served; };
-  std::map<std::string, Level> engines =
-      FitEngines(rows, [&](const Row& row) { return batch(row) && !IsPoorlyTuned(row); });
-  std::map<std::pair<std::string, std::string>, Level> devices;
+  const Keep batch = And(keep, [](const Row& row) { return !row.served; });
+  const Keep tuned = And(batch, Not(IsPoorlyTuned));
+  std::map<std::string, Level> engines, devices;  // by id
   for (const Row& row : rows) {
-    const std::pair key(row.hardware, row.EngineAtVersion());
-    if (!batch(row) || devices.contains(key)) continue;
-    const auto of_device = [&](const Row& other) {
-      return batch(other) && other.hardware == key.first && other.EngineAtVersion() == key.second;
-    };
-    devices.emplace(key, FitLevel(key.first, key.second, ParentOf(row, engines), rows, of_device));
+    if (tuned(row) && !engines.contains(row.engine)) engines.emplace(row.engine, *FitEngine(row.engine, rows, tuned));
+    if (tuned(row) && !row.version.empty() && !engines.contains(row.EngineAtVersion())) {
+      engines.emplace(row.EngineAtVersion(), *FitVersion(row, rows, tuned));
+    }
+    const std::string device = row.hardware + "." + row.EngineAtVersion();
+    if (batch(row) && !devices.contains(device)) devices.emplace(device, FitDevice(row, rows, batch, tuned));
   }
   std::vector<Level> levels;
   for (auto& [name, level] : engines) levels.push_back(std::move(level));
-  for (auto& [key, level] : devices) levels.push_back(std::move(level));
+  for (auto& [name, level] : devices) levels.push_back(std::move(level));
   return levels;
 }
 
 Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep) {
   const auto well_tuned = [&](const Row& row) { return keep(row) && !IsPoorlyTuned(row); };
-  return RememberedFit(GenericPrior(), Weighted(rows, well_tuned, kGenericCorrelation), {.noise = kGenericNoise})
+  return RememberedFit(GenericPrior(), Weighted(rows, well_tuned), {.noise = kGenericNoise})
       .efficiencies;
 }
 

@@ -1,5 +1,6 @@
-// Calibrations of every engine, version and (device, engine) that static batches tell of, each drawn to its parent:
-// generic prior -> engine -> engine@version -> (hardware, engine@version).
+// Calibrations of every engine, version and (device, engine) that static batches tell of:
+// generic prior -> engine -> engine@version -> (hardware, engine@version), each drawn to its parent. A device's parent is
+// fitted without the rows of that device, so that they do not count twice; where no others are left, it is the next up.
 #ifndef FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
 #define FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
 
@@ -19,8 +20,7 @@ struct Level {
   std::string hardware;  // empty: of the engine
   std::string engine;    // "name" or "name@version"
   std::string parent;    // id; empty: the generic prior
-  double freedom = 1;    // of the parameters around the parent's
-  Efficiencies prior;
+  Efficiencies prior;    // the parent's; of a device, without its own rows
   FitResult fit;
   int samples = 0;
 
