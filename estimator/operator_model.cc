@@ -25,6 +25,15 @@ absl::Status CheckSupported(const Model& model) {
                  absl::StrCat("model ", model.id, " is listed but not supported: ", model.unsupported_reason));
 }
 
+// Every stage of a pipeline holds a layer.
+absl::Status CheckStages(const Model& model, const Deployment& deployment) {
+  const int stages = deployment.pipeline_parallel;
+  if (stages <= model.num_hidden_layers) return absl::OkStatus();
+  return Refusal(Reason::kInvalidField, "deployment.pipeline_parallel",
+                 absl::StrCat("pipeline_parallel ", stages, "; allowed 1 to ", model.num_hidden_layers, ", the layers of ",
+                              model.id));
+}
+
 void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& warnings) {
   const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
   const auto longest = model.max_position_embeddings;
@@ -146,6 +155,7 @@ OperatorMethod OperatorMethodOf(const Scenario& scenario) {
 
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings) {
+  if (absl::Status stages = CheckStages(*scenario.model, scenario.deployment); !stages.ok()) return stages;
   absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
