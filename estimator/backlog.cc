@@ -89,6 +89,21 @@ absl::Status CheckWait(const Backlog& backlog, double prompts, std::string_view 
   return absl::OkStatus();
 }
 
+// How many wait decides who finds a seat: a guess from their tokens alone may be far off.
+Prompts Waiting(const LiveLoad& load, const Workload& workload, std::vector<Warning>& warnings) {
+  const double stated = load.waiting_requests.value_or(0);
+  const double tokens = load.queued_prefill_tokens.value_or(0);
+  if (stated > 0) return PromptsOf(stated, load.queued_prefill_tokens, workload);
+  const Prompts guessed = PromptsOf(0, tokens, workload);
+  if (tokens > 0) {
+    warnings.push_back({WarningCode::kFigureAbsent,
+                        absl::StrCat("waiting_requests is absent or 0 beside ", tokens,
+                                     " queued_prefill_tokens; taken as ", guessed.count, ", as long as this request"),
+                        "live_load.waiting_requests"});
+  }
+  return guessed;
+}
+
 }  // namespace
 
 Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
@@ -106,9 +121,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
           .context = load.running_context_tokens.value_or(usual),
           .remaining = load.remaining_output_tokens,
           .in_flight = Admitted(load, w),
-          .waiting =
-              PromptsOf(load.waiting_requests.value_or(0),
-                        load.waiting_requests ? load.queued_prefill_tokens : load.queued_prefill_tokens.value_or(0), w),
+          .waiting = Waiting(load, w, warnings),
           .arriving = {.count = replica.capacity.batch, .tokens = FreshTokens(w)},
           .step_tokens = StepTokens(scenario.deployment, load)};
 }

@@ -61,12 +61,12 @@ BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double s
 }
 
 // What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
-Seconds PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
+TimeParts PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
   const Workload& workload = replica.scenario.workload;
-  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill.Total();
+  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill;
   Workload whole = workload;
   whole.kv_cache_mode = KvCacheMode::kPromptCache;
-  return PromptPhase(replica, whole, sequences).Total();
+  return PromptPhase(replica, whole, sequences);
 }
 
 }  // namespace

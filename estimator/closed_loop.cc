@@ -92,7 +92,7 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
                 .running = std::min(running, 1 + std::floor(MostCompany(replica))),
                 .held = HeldHalfway(w, running)};
   served.read = served.running;
-  served.prefill_work = served.prefill.Total();
+  served.prefill_work = served.prefill;
   const DecodePhase decode(replica.model, w, served.running, replica.speculator);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);

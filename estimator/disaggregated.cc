@@ -143,10 +143,10 @@ absl::Status Unstable(const Scenario& scenario, const DisaggregationEstimate& si
 }
 
 // What the prefill side works for one batch of prompts: without the tokenizer, which is not of its devices.
-Seconds PrefillWork(const PrefillSide& side) {
+TimeParts PrefillWork(const PrefillSide& side) {
   Workload w = side.scenario.workload;
   w.tokenizer_tokens_per_second.reset();
-  return PrefillPhase(side.model, w, side.scenario.deployment, side.capacity.batch).Total();
+  return PrefillPhase(side.model, w, side.scenario.deployment, side.capacity.batch);
 }
 
 DisaggregationEstimate SidesOf(const Replica& replica, const Transfer& transfer, Seconds prefill_work,
@@ -170,7 +170,8 @@ DisaggregationEstimate SidesOf(const Replica& replica, const Transfer& transfer,
 }
 
 // What a request meets: prefill and transfer without waiting, the decode at the point where its side is.
-Served ServedAt(const Replica& replica, const Decoding& decoding, Seconds prefill_work, const Transfer& transfer) {
+Served ServedAt(const Replica& replica, const Decoding& decoding, const TimeParts& prefill_work,
+                const Transfer& transfer) {
   const PrefillSide& side = *replica.prefill_side;
   const Workload& w = replica.scenario.workload;
   Served served{
@@ -194,7 +195,8 @@ absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   if (absl::Status covered = CheckCovered(scenario); !covered.ok()) return covered;
   const absl::StatusOr<Decoding> full = FullDecode(replica);
   if (!full.ok()) return full.status();
-  const Seconds work = PrefillWork(*replica.prefill_side);
+  const TimeParts parts = PrefillWork(*replica.prefill_side);
+  const Seconds work = parts.Total();
   const Transfer transfer = TransferOf(replica, work);
   DisaggregationEstimate sides = SidesOf(replica, transfer, work, *full);
   double stable = 0;
@@ -203,7 +205,7 @@ absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   if (asked && !(*asked < stable)) return Unstable(scenario, sides, stable);
   const Replicas replicas = ReplicasOf(scenario);
   Served served = ServedAt(replica, asked ? BalancedDecode(replica, full->running, *asked / replicas.decode) : *full,
-                           work, transfer);
+                           parts, transfer);
   served.requests_per_second = asked.value_or(stable);
   if (asked) {
     served.prefill.queueing +=

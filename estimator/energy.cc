@@ -10,7 +10,7 @@ namespace {
 // A phase as `sequences` of one replica share it.
 struct Share {
   const Scenario& scenario;  // whose devices work
-  const TimeParts& parts;
+  TimeParts parts;
   Seconds time;  // without waiting
   double sequences;
 };
@@ -34,10 +34,7 @@ std::optional<EnergyEstimate> EnergyOf(const Replica& replica, const Served& ser
   const Scenario& here = replica.scenario;
   const Scenario& there = replica.prefill_side != nullptr ? replica.prefill_side->scenario : here;
   if (!here.hardware->tdp_watts || !there.hardware->tdp_watts) return std::nullopt;
-  const bool hidden = here.workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
-  const double met = hidden ? served.prefill_work / served.prefill.Total() : 1;  // the rest ran as the prompt arrived
-  const TimeParts parts = served.prefill * met;
-  const Share prefill{there, parts, served.prefill_work, served.prefilled};
+  const Share prefill{there, served.prefill_work, served.prefill_work.Total(), served.prefilled};
   const Share decode{here, served.decode, served.decode.Total() - served.decode.queueing, served.running};
   const double joules = Joules(prefill) + Joules(decode);
   return EnergyEstimate{.joules_per_request = joules,

@@ -170,7 +170,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   const Company company = CompanyOf(backlog, *seats, plan, std::max(1, w.prompt_tokens));
   Served served{.prefill = engine.OwnPrefill(plan.own.group.sequences), .decode_steps = w.output_tokens - 1.0};
   served.prefilled = plan.own.group.sequences;
-  served.prefill_work = served.prefill.Total();
+  served.prefill_work = served.prefill;
   served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w);
   served.decode = company.Sum(engine, served.decode_steps);
   served.step = [engine, company](double j) { return company.Step(engine, j); };

@@ -101,7 +101,7 @@ Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate
                 .held = HeldHalfway(w, point.running()),
                 .read = point.running(),
                 .requests_per_second = *w.request_rate_per_second};
-  served.prefill_work = served.prefill.Total();
+  served.prefill_work = served.prefill;
   if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
   // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
   served.prefill.queueing += MeanWait(rate, point.PromptSteps());

@@ -25,6 +25,15 @@ absl::Status CheckSupported(const Model& model) {
                  absl::StrCat("model ", model.id, " is listed but not supported: ", model.unsupported_reason));
 }
 
+// Every stage of a pipeline holds a layer.
+absl::Status CheckStages(const Model& model, const Deployment& deployment) {
+  const int stages = deployment.pipeline_parallel;
+  if (stages <= model.num_hidden_layers) return absl::OkStatus();
+  return Refusal(Reason::kInvalidField, "deployment.pipeline_parallel",
+                 absl::StrCat("pipeline_parallel ", stages, "; allowed 1 to ", model.num_hidden_layers,
+                              ", the layers of ", model.id));
+}
+
 void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& warnings) {
   const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
   const auto longest = model.max_position_embeddings;
@@ -32,6 +41,16 @@ void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& 
   warnings.push_back({WarningCode::kContextTooLong,
                       absl::StrCat("context of ", context, " tokens; ", model.id, " was made for ", *longest),
                       "workload.prompt_tokens"});
+}
+
+// An engine that nobody has measured, or a slip of the pen, is answered as if none was named.
+void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
+  const std::string& engine = scenario.deployment.engine;
+  if (engine.empty() || scenario.calibration != nullptr || efficiencies.speed_of_light) return;
+  warnings.push_back(
+      {WarningCode::kFigureAbsent,
+       absl::StrCat("the catalog has no calibration of engine ", engine, " for this; answered as without an engine"),
+       "deployment.engine"});
 }
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
@@ -154,6 +173,7 @@ OperatorMethod OperatorMethodOf(const Scenario& scenario) {
 
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings) {
+  if (absl::Status stages = CheckStages(*scenario.model, scenario.deployment); !stages.ok()) return stages;
   absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
@@ -174,8 +194,8 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
   std::unique_ptr<Scenario> adjusted;
   if (asked.workload.output_lengths) {
     adjusted = std::make_unique<Scenario>(asked);
-    adjusted->workload = WithBatchLength(asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) /
-                                                                   asked.deployment.data_parallel));
+    adjusted->workload = WithBatchLength(
+        asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) / asked.deployment.data_parallel));
   }
   const Scenario& scenario = adjusted ? *adjusted : asked;
   const DerivedModel& derived = memo.Get(scenario, efficiencies);
@@ -198,6 +218,7 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model->shard, estimate.warnings);
   estimate.calibration_id.clear();
+  WarnOfEngine(scenario, efficiencies, estimate.warnings);
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   FillFigures(replica, *served, provenance, estimate);
   FillDetail(replica, *served, detail, estimate);

@@ -16,7 +16,8 @@
 
 namespace foretoken {
 
-// Everything about the scenario's steps but their shape. Errors: kUnsupportedModel, kMissingFigure.
+// Everything about the scenario's steps but their shape. Errors: kUnsupportedModel, kMissingFigure; kInvalidField for
+// more pipeline stages than layers.
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings);
 

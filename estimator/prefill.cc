@@ -88,8 +88,10 @@ TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {
   if (shape.new_tokens <= 0) return {};
   TimeParts best = AllChunks(model, shape);
   if (model.shard.stages > 1) {
+    // A batch in one pass is both: rounding must not turn what it works into a bubble.
+    constexpr double kRounding = 1e-12;
     const TimeParts split = BestMicrobatches(model, shape);
-    if (split.Total() < best.Total()) best = split;
+    if (split.Total() < (1 - kRounding) * best.Total()) best = split;
   }
   best.host += model.efficiencies.admission + shape.sequences * model.efficiencies.admission_per_request;
   return best;

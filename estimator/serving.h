@@ -55,7 +55,7 @@ struct Served {
   double read = 1;
   std::vector<Crew> crews;         // where those of the first step do not stay; empty: running and read throughout
   double prefilled = 1;            // sequences of a replica that are prefilled together
-  Seconds prefill_work;            // what that takes without waiting for others
+  TimeParts prefill_work;          // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other
   double requests_per_second = 0;  // of the deployment
   std::optional<SpeculationEstimate> round;

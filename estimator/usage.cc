@@ -101,7 +101,7 @@ double DecodeBandwidthUtilization(const Replica& replica, const Served& served, 
 
 std::optional<double> PrefillUtilization(const Replica& replica, const Served& served) {
   const Workload& w = replica.scenario.workload;
-  if (w.prompt_tokens == 0 || !(served.prefill_work.value() > 0)) return std::nullopt;
+  if (w.prompt_tokens == 0 || !(served.prefill_work.Total().value() > 0)) return std::nullopt;
   const StepShape shape{.prefill_sequences = served.prefilled,
                         .prefill_tokens = static_cast<double>(w.prompt_tokens - w.cached_prefix_tokens),
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
@@ -112,7 +112,7 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
     const StepModel& draft = replica.speculator->draft;
     flops += StepFlops(draft, shape) / draft.shard.stages;
   }
-  return flops / served.prefill_work / model.machine.matrix_peak;
+  return flops / served.prefill_work.Total() / model.machine.matrix_peak;
 }
 
 }  // namespace foretoken

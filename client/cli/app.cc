@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/field_path.h"
+#include "client/cli/usage_error.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
@@ -44,20 +45,18 @@ struct Globals {
 };
 
 void AddGlobals(CLI::App& app, Globals& globals) {
-  static const std::map<std::string, OutputFormat> outputs = {
-      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
-  static const std::map<std::string, ColorMode> colors = {
-      {"auto", ColorMode::kAuto}, {"never", ColorMode::kNever}, {"always", ColorMode::kAlways}};
   app.add_option("--server", globals.server, absl::StrCat("Address of foretokend; default: ", kDefaultServer))
       ->type_name("HOST:PORT");
   app.add_option("--timeout", globals.timeout, "Longest time of a call; default: 10s, of a sweep none")
       ->type_name("TIME");
   app.add_option("--output", globals.output, "text, json or csv")
       ->type_name("FORMAT")
-      ->transform(CLI::CheckedTransformer(outputs).description(""));
+      ->transform(OneOf<OutputFormat>(
+          {{"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}}));
   app.add_option("--color", globals.color, "auto, never or always")
       ->type_name("WHEN")
-      ->transform(CLI::CheckedTransformer(colors).description(""));
+      ->transform(
+          OneOf<ColorMode>({{"auto", ColorMode::kAuto}, {"never", ColorMode::kNever}, {"always", ColorMode::kAlways}}));
 }
 
 void AddCommands(CLI::App& app, Action& chosen) {
@@ -118,15 +117,6 @@ int Fail(const absl::Status& status, const Terminal& terminal, std::ostream& err
   return code;
 }
 
-// What is wrong with the arguments, in one line.
-std::string UsageError(const CLI::App* app, const CLI::Error& error) {
-  const std::vector<std::string> rest = app->remaining();
-  const bool no_command = app->get_parent() == nullptr && app->get_subcommands().empty() && !rest.empty();
-  std::string what = error.what();
-  if (no_command) what = absl::StrCat("unknown command \"", rest.front(), "\"");
-  return absl::StrCat("foretoken: ", what, "; foretoken --help tells what is allowed\n");
-}
-
 int RunChosen(const Globals& globals, const Action& action, std::istream& in, std::ostream& out, std::ostream& err,
               const GetEnv& getenv) {
   const bool err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO);
@@ -150,6 +140,7 @@ int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, st
   CLI::App app("Tells how long an LLM request takes on given hardware, before it is run", "foretoken");
   app.footer(kFooter);
   app.failure_message(UsageError);
+  app.set_version_flag("--version", "foretoken " FORETOKEN_VERSION);
   Globals globals;
   Action chosen;
   AddGlobals(app, globals);

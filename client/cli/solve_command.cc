@@ -13,6 +13,7 @@
 #include "client/cli/message_file.h"
 #include "client/cli/scenario_flags.h"
 #include "client/cli/table.h"
+#include "client/cli/usage_error.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
@@ -148,11 +149,11 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddSolve(CLI::App& app, Action& chosen) {
-  static const std::map<std::string, v1::SolveFor> what = {{"batch", v1::SOLVE_FOR_BATCH_SIZE},
-                                                           {"rate", v1::SOLVE_FOR_REQUEST_RATE},
-                                                           {"prompt", v1::SOLVE_FOR_PROMPT_TOKENS},
-                                                           {"tp", v1::SOLVE_FOR_TENSOR_PARALLEL},
-                                                           {"hardware", v1::SOLVE_FOR_HARDWARE}};
+  const std::vector<std::pair<std::string, v1::SolveFor>> what = {{"batch", v1::SOLVE_FOR_BATCH_SIZE},
+                                                                  {"rate", v1::SOLVE_FOR_REQUEST_RATE},
+                                                                  {"prompt", v1::SOLVE_FOR_PROMPT_TOKENS},
+                                                                  {"tp", v1::SOLVE_FOR_TENSOR_PARALLEL},
+                                                                  {"hardware", v1::SOLVE_FOR_HARDWARE}};
   CLI::App* command = app.add_subcommand("solve", "The largest, longest, smallest or cheapest that meets an objective");
   command->footer(
       "WHAT: the largest batch, the highest rate, the longest prompt, the smallest tp, or the cheapest hardware of the "
@@ -162,7 +163,7 @@ void AddSolve(CLI::App& app, Action& chosen) {
   command->add_option("WHAT", options->what, "batch, rate, prompt, tp or hardware")
       ->required()
       ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(what).description(""));
+      ->transform(OneOf(what));
   command->add_option("--min", options->min, "Smallest value that counts")->type_name("NUMBER");
   command->add_option("--max", options->max, "Largest value that counts")->type_name("NUMBER");
   command

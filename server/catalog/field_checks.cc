@@ -44,8 +44,8 @@ double FieldChecks::AtLeast(std::string_view field, double value, double min, do
 }
 
 double FieldChecks::Positive(std::string_view field, double value, double max) {
-  if (!(value > 0 && value <= max)) Add(field, absl::StrFormat(" %g; allowed above 0 to %g", value, max));
-  return value;
+  constexpr double kLeast = 1e-9;  // what follows from smaller ones is not a number any more
+  return AtLeast(field, value, kLeast, max);
 }
 
 void FieldChecks::Id(std::string_view field, std::string_view id) {

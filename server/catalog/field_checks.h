@@ -36,7 +36,7 @@ class FieldChecks {
   // Each returns the value it was given, in range or not.
   int Int(std::string_view field, int value, int min, int max);
   double AtLeast(std::string_view field, double value, double min, double max);
-  // Above 0, finite, at most `max`.
+  // Above 0 (at least 1e-9), at most `max`.
   double Positive(std::string_view field, double value, double max);
   // A catalog id: 1 to 128 lower-case letters, digits, '.' and '-', a letter or digit first and last.
   void Id(std::string_view field, std::string_view id);

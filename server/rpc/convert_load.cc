@@ -8,16 +8,20 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr absl::Duration kClockSkew = absl::Seconds(5);
+constexpr int64_t kFirstSecond = -62'135'596'800;
+constexpr int64_t kLastSecond = 253'402'300'799;
 
 void ReadSequences(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
   if (message.has_running_sequences()) {
     load.running_sequences = fields.Int("running_sequences", message.running_sequences(), 0);
   }
   if (message.has_running_context_tokens()) {
-    load.running_context_tokens = fields.NotNegative("running_context_tokens", message.running_context_tokens());
+    load.running_context_tokens =
+        fields.Between("running_context_tokens", message.running_context_tokens(), 0, kMaxTokens);
   }
   if (message.has_remaining_output_tokens()) {
-    load.remaining_output_tokens = fields.NotNegative("remaining_output_tokens", message.remaining_output_tokens());
+    load.remaining_output_tokens =
+        fields.Between("remaining_output_tokens", message.remaining_output_tokens(), 0, kMaxTokens);
   }
   if (message.has_waiting_requests()) {
     load.waiting_requests = fields.Int("waiting_requests", message.waiting_requests(), 0);
@@ -56,6 +60,11 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
   const auto& observed = message.time_observed();
   if (observed.nanos() < 0 || observed.nanos() >= 1'000'000'000) {
     fields.Add("time_observed.nanos", absl::StrCat("nanos ", observed.nanos(), "; allowed 0 to 999999999"));
+    return absl::ZeroDuration();
+  }
+  if (observed.seconds() < kFirstSecond || observed.seconds() > kLastSecond) {
+    fields.Add("time_observed.seconds", absl::StrCat("seconds ", observed.seconds(), "; allowed ", kFirstSecond, " to ",
+                                                     kLastSecond, ", the years 1 to 9999"));
     return absl::ZeroDuration();
   }
   const absl::Time time = absl::FromUnixSeconds(observed.seconds()) + absl::Nanoseconds(observed.nanos());

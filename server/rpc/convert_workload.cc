@@ -5,7 +5,6 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr int kMaxBatch = 1'000'000;
-constexpr int kMaxTokens = 100'000'000;
 constexpr int kMaxQuantiles = 1'000;
 
 // The API's enums start with "unspecified", which asks for the first value of the core model's.
@@ -58,9 +57,9 @@ void CheckRising(const OutputLengthDistribution& lengths, FieldChecker& fields) 
 
 OutputLengthDistribution ReadOutputLengths(const v1::OutputLengthDistribution& message, FieldChecker& fields) {
   OutputLengthDistribution lengths;
-  lengths.mean_tokens = fields.Positive("output_length_distribution.mean_tokens", message.mean_tokens());
+  lengths.mean_tokens = fields.Between("output_length_distribution.mean_tokens", message.mean_tokens(), 1, kMaxTokens);
   if (message.has_max_tokens()) {
-    lengths.max_tokens = fields.Positive("output_length_distribution.max_tokens", message.max_tokens());
+    lengths.max_tokens = fields.Between("output_length_distribution.max_tokens", message.max_tokens(), 1, kMaxTokens);
     if (*lengths.max_tokens < lengths.mean_tokens) {
       fields.Add("output_length_distribution.max_tokens",
                  absl::StrCat("max_tokens ", *lengths.max_tokens, "; allowed mean_tokens = ", lengths.mean_tokens,
@@ -74,8 +73,9 @@ OutputLengthDistribution ReadOutputLengths(const v1::OutputLengthDistribution& m
   }
   for (int i = 0; i < message.quantiles_size(); ++i) {
     const std::string path = absl::StrCat("output_length_distribution.quantiles[", i, "].");
-    lengths.quantiles.push_back({.probability = fields.Share(path + "probability", message.quantiles(i).probability()),
-                                 .tokens = fields.Positive(path + "tokens", message.quantiles(i).tokens())});
+    lengths.quantiles.push_back(
+        {.probability = fields.Share(path + "probability", message.quantiles(i).probability()),
+         .tokens = fields.Between(path + "tokens", message.quantiles(i).tokens(), 1, kMaxTokens)});
   }
   CheckRising(lengths, fields);
   return lengths;

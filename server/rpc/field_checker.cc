@@ -1,6 +1,5 @@
 #include "server/rpc/field_checker.h"
 
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -35,16 +34,9 @@ double FieldChecker::Count(std::string_view field, int64_t value) {
   return static_cast<double>(value);
 }
 
-double FieldChecker::Positive(std::string_view field, double value) {
-  if (!(value > 0) || std::isinf(value)) {
-    Add(field, absl::StrCat(Name(field), " ", value, "; allowed finite numbers above 0"));
-  }
-  return value;
-}
-
-double FieldChecker::NotNegative(std::string_view field, double value) {
-  if (!(value >= 0) || std::isinf(value)) {
-    Add(field, absl::StrCat(Name(field), " ", value, "; allowed finite numbers of at least 0"));
+double FieldChecker::Between(std::string_view field, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    Add(field, absl::StrCat(Name(field), " ", value, "; allowed ", low, " to ", high));
   }
   return value;
 }

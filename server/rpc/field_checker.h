@@ -19,6 +19,8 @@
 namespace foretoken::rpc {
 
 inline constexpr int kMaxInt = std::numeric_limits<int>::max();
+// Tokens of one sequence.
+inline constexpr int kMaxTokens = 100'000'000;
 
 class FieldChecker {
  public:
@@ -33,16 +35,21 @@ class FieldChecker {
   int Int(std::string_view field, int value, int low, int high = kMaxInt);
   // A count of 0 or more, as the core model's double.
   double Count(std::string_view field, int64_t value);
-  // A finite number above 0.
-  double Positive(std::string_view field, double value);
-  // A finite number of at least 0.
-  double NotNegative(std::string_view field, double value);
+  // A number from `low` to `high`.
+  double Between(std::string_view field, double value, double low, double high);
+  // A number above 0. Neither so small nor so large that what follows from it is not a number any more.
+  double Positive(std::string_view field, double value) { return Between(field, value, kLeast, kMost); }
+  // A number of at least 0, not larger than that.
+  double NotNegative(std::string_view field, double value) { return Between(field, value, 0, kMost); }
   // A number above 0 to 1.
   double Share(std::string_view field, double value);
   // A known enum value, 0 to `last`; 0 where it is not.
   int Enum(std::string_view field, int value, int last);
 
  private:
+  static constexpr double kLeast = 1e-12;
+  static constexpr double kMost = 1e24;
+
   std::string_view parent_;
   std::vector<FieldViolation>& violations_;
 };

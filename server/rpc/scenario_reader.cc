@@ -145,7 +145,8 @@ absl::Status ScenarioReader::Errors() const {
   const bool good = std::all_of(parts_.begin(), parts_.end(), [](const PartState& part) {
     return part.violations.empty() && part.id_error.ok();
   });
-  if (good && !scenario_.speculation) return absl::OkStatus();  // only a draft can contradict the rest
+  // Only a draft or a prefill side can contradict the rest.
+  if (good && !scenario_.speculation && !scenario_.disaggregation) return absl::OkStatus();
   std::vector<FieldViolation> violations;
   for (const PartState& part : parts_) {
     for (const FieldViolation& violation : part.violations) {

@@ -117,6 +117,7 @@ class ScenarioReader {
   void ResolveMachine();
   // What is wrong with parts only together.
   std::vector<FieldViolation> Contradictions() const;
+  void AddDraftContradictions(std::vector<FieldViolation>& violations) const;
   void ReadModel(const v1::Scenario& message, std::string_view prefix);
   void ReadHardware(const v1::Scenario& message, std::string_view prefix);
   void ReadMethod(v1::Method method, std::string_view prefix);

@@ -9,6 +9,8 @@
 namespace foretoken::rpc {
 namespace {
 
+constexpr int64_t kMaxDevices = 1'000'000'000;  // of one side
+
 // What is wrong with an inline spec, under its path in the scenario.
 std::vector<FieldViolation> ViolationsOf(const absl::Status& status, std::string_view prefix) {
   std::vector<FieldViolation> violations = DetailOf(WithFieldPrefix(status, prefix)).violations;
@@ -131,10 +133,25 @@ void ScenarioReader::Resolve() {
 }
 
 std::vector<FieldViolation> ScenarioReader::Contradictions() const {
-  if (!scenario_.speculation || scenario_.speculation->follows) return {};
+  std::vector<FieldViolation> violations;
+  AddDraftContradictions(violations);
+  if (!scenario_.disaggregation) return violations;
+  const Disaggregation& d = *scenario_.disaggregation;
+  const std::string path = std::string(State(Part::kDisaggregation).prefix) + "disaggregated_prefill.";
+  const auto check = [&](const char* field, int replicas, const Deployment& deployment) {
+    if (int64_t{replicas} * deployment.devices() <= kMaxDevices) return;
+    violations.push_back({path + field, absl::StrCat(field, " ", replicas, " of ", deployment.devices(),
+                                                     " devices each; allowed ", kMaxDevices, " devices together")});
+  };
+  check("prefill_replicas", d.prefill_replicas, prefill_deployment_.value_or(deployment_));
+  check("decode_replicas", d.decode_replicas, deployment_);
+  return violations;
+}
+
+void ScenarioReader::AddDraftContradictions(std::vector<FieldViolation>& violations) const {
+  if (!scenario_.speculation || scenario_.speculation->follows) return;
   const std::string path = std::string(State(Part::kSpeculation).prefix) + "speculative_decoding.draft_deployment.";
   const Deployment& draft = draft_deployment_;
-  std::vector<FieldViolation> violations;
   const int there = deployment_.tensor_parallel * deployment_.pipeline_parallel;
   if (draft.tensor_parallel * draft.pipeline_parallel > there) {
     violations.push_back({path + "tensor_parallel",
@@ -145,7 +162,6 @@ std::vector<FieldViolation> ScenarioReader::Contradictions() const {
     violations.push_back({path + "data_parallel", absl::StrCat("data_parallel ", draft.data_parallel, "; allowed ",
                                                                deployment_.data_parallel, ", the model's")});
   }
-  return violations;
 }
 
 }  // namespace foretoken::rpc

@@ -88,7 +88,7 @@ void WriteSolution(const Solution& solution, v1::SolveResponse& response) {
 v1::Scenario WithSolvedField(const v1::SolveRequest& request) {
   v1::Scenario base = request.base();
   if (request.solve_for() == v1::SOLVE_FOR_PROMPT_TOKENS) {
-    base.mutable_workload()->set_prompt_tokens(base.workload().cached_prefix_tokens() + 1);
+    base.mutable_workload()->set_prompt_tokens(std::min(base.workload().cached_prefix_tokens(), kMaxTokens - 1) + 1);
   }
   return base;
 }
@@ -179,8 +179,8 @@ absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment
     v1::HardwareCandidateResult& result = *response.add_candidate_results();
     if (estimate.ok()) {
       WriteAnswer(*estimate, reader, **scenario, moment, *result.mutable_estimate());
-    } else {
-      *result.mutable_status() = ToRpcStatus(reader.WithPrefix(estimate.status()));
+    } else {  // the paths of what could not be read are whole already
+      *result.mutable_status() = ToRpcStatus(scenario.ok() ? reader.WithPrefix(estimate.status()) : scenario.status());
     }
   }
   WriteSolution(cheapest->solution(), response);
@@ -196,9 +196,14 @@ absl::Status CheckQuestion(const v1::SolveRequest& request) {
   if (!request.has_base()) fields.Required("base");
   if (request.solve_for() == v1::SOLVE_FOR_UNSPECIFIED) fields.Required("solve_for");
   fields.Enum("solve_for", request.solve_for(), v1::SolveFor_MAX);
-  if (hardware && request.has_min_value()) fields.Add("min_value", "min_value does not go with hardware");
-  if (hardware && request.has_max_value()) fields.Add("max_value", "max_value does not go with hardware");
-  if (!hardware && !request.candidates().empty()) fields.Add("candidates", "candidates go with hardware only");
+  if (hardware && request.has_min_value())
+    fields.Add("min_value", "min_value is given; allowed with a number to solve for, not with hardware");
+  if (hardware && request.has_max_value())
+    fields.Add("max_value", "max_value is given; allowed with a number to solve for, not with hardware");
+  if (!hardware && !request.candidates().empty()) {
+    fields.Add("candidates",
+               absl::StrCat(request.candidates_size(), " candidates; allowed with hardware only, else 0"));
+  }
   return InvalidFields(violations);
 }
 

@@ -103,7 +103,7 @@ absl::Status Axis::ReadRange(const v1::Range& range, bool logarithmic) {
     }
     if (!field_.Holds(number)) {
       return Refusal(Reason::kInvalidField, values_path_,
-                     absl::StrCat(number, " is more than ", field_.text(), " can hold"));
+                     absl::StrCat(number, " on ", field_.text(), "; allowed whole numbers in its range"));
     }
     numbers_.push_back(number);
   }

@@ -114,7 +114,20 @@ TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
             "foretoken: hardware \"gpu-c\" is not in the catalog; closest: gpu-a, gpu-b (NOT_FOUND, UNKNOWN_ID)\n"
             "  field scenario.hardware_id\n");
   EXPECT_EQ(Run({"estimate", "small", "gpu-c"}).out, "");
-  EXPECT_EQ(Run({"estimat"}).err, "foretoken: unknown command \"estimat\"; foretoken --help tells what is allowed\n");
+  EXPECT_EQ(
+      Run({"estimat"}).err,
+      "foretoken: unknown command \"estimat\" (did you mean estimate?); foretoken --help tells what is allowed\n");
+  EXPECT_EQ(Run({"nonsense"}).err, "foretoken: unknown command \"nonsense\"; foretoken --help tells what is allowed\n");
+  EXPECT_EQ(Run({"estimate", "m", "h", "--tpp", "4"}).err,
+            "foretoken: unknown flag --tpp (did you mean --tp?); foretoken estimate --help tells what is allowed\n");
+  EXPECT_EQ(
+      Run({"estimate", "m", "h", "--output", "yaml"}).err,
+      "foretoken: --output: \"yaml\"; allowed: text, json, csv; foretoken estimate --help tells what is allowed\n");
+  EXPECT_EQ(
+      Run({"solve", "bach", "m", "h"}).err,
+      "foretoken: WHAT: \"bach\"; allowed: batch, rate, prompt, tp, hardware; foretoken solve --help tells what is "
+      "allowed\n");
+  EXPECT_EQ(Run({"--version"}).code, kOk);
 }
 
 TEST_F(CommandTest, ExplainShowsFormulaInputsAndSums) {

@@ -47,7 +47,12 @@ TEST_F(LiveLoadTest, WaitsForTheQueue) {
   EXPECT_NEAR(estimate.tpot.time.value(), 4 * kRow, 1e-10);
   // Either of the two figures gives the other: prompts like this one.
   EXPECT_NEAR(By({.waiting_requests = 3}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
-  EXPECT_NEAR(By({.queued_prefill_tokens = 300}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+  EXPECT_TRUE(estimate.warnings.empty());
+  const Estimate guessed = By({.queued_prefill_tokens = 300});
+  EXPECT_NEAR(guessed.ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+  ASSERT_EQ(guessed.warnings.size(), 1u);
+  EXPECT_EQ(guessed.warnings[0].field, "live_load.waiting_requests");
+  EXPECT_THAT(guessed.warnings[0].message, HasSubstr("300 queued_prefill_tokens; taken as 3, as long as this request"));
   // In flight: the same work, admitted already.
   EXPECT_NEAR(By({.in_flight_prefill_tokens = 300}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
 }

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
 #include "estimator/estimator.h"
 #include "estimator/phases.h"
@@ -66,7 +67,9 @@ TEST(OperatorModelTest, DecodeAttentionScalesWithTheRootOfTheVectorPeak) {
   Hardware hardware = A100();
   const Scenario scenario = MakeScenario(model, hardware, 8, 1024, 2);
   const Efficiencies damped = {.decode_attention = 0.25, .vector_reference = Teraflops(40)};
-  const auto rate = [&](const Efficiencies& e) { return MakeStepModel(scenario, e, nullptr)->machine.decode_attention; };
+  const auto rate = [&](const Efficiencies& e) {
+    return MakeStepModel(scenario, e, nullptr)->machine.decode_attention;
+  };
   EXPECT_NEAR(rate(damped).value(), 6.982e12, 0.001e12);
   EXPECT_NEAR(rate({.decode_attention = 0.25}).value(), 4.875e12, 1);
   hardware.peak.fp32 = Teraflops(40);
@@ -110,6 +113,33 @@ TEST(OperatorModelTest, LatentCacheIsNotDivided) {
   const double one = MustEstimate(scenario).memory->kv_cache.value();
   scenario.deployment.tensor_parallel = 4;
   EXPECT_DOUBLE_EQ(MustEstimate(scenario).memory->kv_cache.value(), one);
+}
+
+TEST(OperatorModelTest, WarnsOfAnEngineThatNobodyMeasured) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+  EXPECT_THAT(MustEstimate(scenario).warnings, testing::IsEmpty());
+  scenario.deployment.engine = "vlm";
+  const std::vector<Warning> warnings = MustEstimate(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "deployment.engine");
+  EXPECT_THAT(warnings[0].message, HasSubstr("no calibration of engine vlm"));
+  const Calibration calibration{.id = "vlm", .engine = "vlm", .efficiencies = GenericPrior()};
+  scenario.calibration = &calibration;
+  EXPECT_THAT(MustEstimate(scenario).warnings, testing::IsEmpty());
+}
+
+TEST(OperatorModelTest, RefusesMoreStagesThanLayers) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+  scenario.deployment.pipeline_parallel = 32;
+  EXPECT_TRUE(ComputeEstimate(scenario).ok());
+  scenario.deployment.pipeline_parallel = 33;
+  const absl::Status refused = ComputeEstimate(scenario).status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("pipeline_parallel 33; allowed 1 to 32, the layers of"));
+  EXPECT_EQ(DetailOf(refused).violations[0].field, "deployment.pipeline_parallel");
 }
 
 TEST(OperatorModelTest, WarnsOfPaddedHeads) {

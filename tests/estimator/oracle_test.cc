@@ -30,7 +30,7 @@ TEST(OracleTest, DecodeIsTheSlowSum) {
   RandomScenarios source(1);
   for (int i = 0; i < kScenarios; ++i) {
     const Scenario scenario = NextSmall(source);
-    const double slow = SlowOracle(scenario, GenericPrior()).Decode();
+    const double slow = SlowOracle(scenario, GenericPrior()).Decode().Total();
     ASSERT_NEAR(MustEstimate(scenario).decode.time.value(), slow, BoundOf(scenario) * slow) << Describe(scenario);
   }
 }
@@ -39,7 +39,7 @@ TEST(OracleTest, PrefillIsTheSlowSum) {
   RandomScenarios source(2);
   for (int i = 0; i < kScenarios; ++i) {
     const Scenario scenario = NextSmall(source);
-    const double slow = SlowOracle(scenario, GenericPrior()).Prefill();
+    const double slow = SlowOracle(scenario, GenericPrior()).Prefill().Total();
     ASSERT_NEAR(MustEstimate(scenario).ttft.time.value(), slow, 1e-3 * slow) << Describe(scenario);
   }
 }
@@ -55,7 +55,7 @@ TEST(OracleTest, OtherModesOfTheCacheAreTheSlowSum) {
     const SlowOracle oracle(scenario, GenericPrior());
     const Estimate estimate = MustEstimate(scenario);
     if (scenario.workload.kv_cache_mode == KvCacheMode::kNone) {
-      const double slow = oracle.Decode();
+      const double slow = oracle.Decode().Total();
       ASSERT_NEAR(estimate.decode.time.value(), slow, 1e-3 * slow) << Describe(scenario);
       ++recomputed;
     } else {
@@ -96,7 +96,7 @@ TEST(OracleTest, ManyAttentionChunks) {
     model.sliding_window = SlidingWindow{.window_tokens = 10, .num_full_attention_layers = 1, .chunked = true};
     scenario.model = &model;
     scenario.workload.output_tokens = 5001;
-    const double slow = SlowOracle(scenario, GenericPrior()).Decode();
+    const double slow = SlowOracle(scenario, GenericPrior()).Decode().Total();
     ASSERT_NEAR(MustEstimate(scenario).decode.time.value(), slow, 1e-3 * slow) << Describe(scenario);
   }
 }

@@ -26,6 +26,23 @@ double Peak(const Hardware& hardware, Dtype weight, Dtype activation) {
 
 }  // namespace
 
+Spent& Spent::operator+=(const Spent& o) {
+  compute += o.compute;
+  memory += o.memory;
+  communication += o.communication;
+  host += o.host;
+  queueing += o.queueing;
+  flops += o.flops;
+  weights += o.weights;
+  kv += o.kv;
+  return *this;
+}
+
+Spent operator*(double k, const Spent& a) {
+  return {k * a.compute,  k * a.memory, k * a.communication, k * a.host,
+          k * a.queueing, k * a.flops,  k * a.weights,       k * a.kv};
+}
+
 SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencies)
     : scenario_(scenario),
       model_(*scenario.model),
@@ -50,7 +67,8 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
   const auto fed = [this](double peak, double element) {
     return 1 / (1 / (peak * e_.gemm) + element / (bandwidth_ * e_.gemm_reuse));
   };
-  gemm_ = fed(Peak(h, d_.weight_dtype, d_.activation_dtype), activation_);
+  peak_ = Peak(h, d_.weight_dtype, d_.activation_dtype);
+  gemm_ = fed(peak_, activation_);
   head_gemm_ = fed(head_peak, 2);
   attention_ = head_peak * e_.prefill_attention;
   const double fp32 = h.peak.fp32->value();
@@ -85,32 +103,41 @@ double SlowOracle::Communication(double tokens) const {
   return time;
 }
 
-double SlowOracle::Head(double rows) const {
-  if (rows <= 0) return 0;
+Spent SlowOracle::Head(double rows) const {
+  if (rows <= 0) return {};
   const double vocab = Up(model_.vocab_size, tp_);
   const double alpha = e_.link_latency.value();
-  double time = Gemm(rows, vocab, model_.hidden_size, head_, head_gemm_);
-  if (tp_ <= 1) return time;
+  Spent spent = Gemm(rows, vocab, model_.hidden_size, head_, head_gemm_);
+  if (tp_ <= 1) return spent;
   const double inside = std::min(tp_, node_);
   const double logits = rows * vocab * tp_ * activation_;
-  time += (inside - 1) / inside * logits / link_ + std::min(inside - 1, std::log2(inside)) * alpha;
-  if (tp_ <= node_) return time;
+  spent.communication += (inside - 1) / inside * logits / link_ + std::min(inside - 1, std::log2(inside)) * alpha;
+  if (tp_ <= node_) return spent;
   const double nodes = Up(tp_, node_);
-  return time + (nodes - 1) / nodes * logits / node_ / scale_out_ + std::min(nodes - 1, std::log2(nodes)) * alpha;
+  spent.communication +=
+      (nodes - 1) / nodes * logits / node_ / scale_out_ + std::min(nodes - 1, std::log2(nodes)) * alpha;
+  return spent;
 }
 
-double SlowOracle::Step(const Shape& x) const {
+Spent SlowOracle::Step(const Shape& x) const {
   const double tokens = x.decoding + x.prefilling * x.n;
-  double device = tokens * model_.hidden_size * (head_ + activation_) / (bandwidth_ * e_.elementwise);  // embedding
-  double layer_of_kind[2][2] = {{-1, -1}, {-1, -1}};  // layers of a kind take the same time
+  Spent device;
+  device.memory = tokens * model_.hidden_size * (head_ + activation_) / (bandwidth_ * e_.elementwise);  // embedding
+  std::optional<Spent> layer_of_kind[2][2];  // layers of a kind take the same time
   for (int layer = 0; layer < model_.num_hidden_layers; ++layer) {
-    double& time = layer_of_kind[IsMoe(layer)][IsWindowed(layer)];
-    if (time < 0) time = Layer(layer, x);
-    device += time;
+    std::optional<Spent>& spent = layer_of_kind[IsMoe(layer)][IsWindowed(layer)];
+    if (!spent) spent = Layer(layer, x);
+    device += *spent;
   }
-  device += Communication(tokens) + Head(x.logits);
+  device.communication += Communication(tokens);
+  device += Head(x.logits);
   const double host = e_.host_step.value() + model_.num_hidden_layers * e_.host_layer.value();
-  return Smax(device, host) + tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+  const Smoothed both = Smax(device.Total(), host);
+  const double shrunk = both.first / device.Total();
+  Spent step = device;  // what is done stays, the time of it shrinks
+  for (double* part : {&step.compute, &step.memory, &step.communication, &step.host}) *part *= shrunk;
+  step.host += both.second + tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+  return step;
 }
 
 SlowOracle::Chunks SlowOracle::ChunkedPrefill(double sequences) const {
@@ -120,33 +147,36 @@ SlowOracle::Chunks SlowOracle::ChunkedPrefill(double sequences) const {
   for (double done = 0; done < all; done += size) {
     const double n = std::min(size, all - done);
     const double logits = done + n >= all ? sequences : 0;
-    const double step = Step({.prefilling = sequences, .n = n, .p = w_.cached_prefix_tokens + done, .logits = logits});
-    chunks.time += step;
-    chunks.longest = std::max(chunks.longest, step);
+    const Spent step = Step({.prefilling = sequences, .n = n, .p = w_.cached_prefix_tokens + done, .logits = logits});
+    chunks.all += step;
+    chunks.longest = std::max(chunks.longest, step.Total());
   }
   return chunks;
 }
 
-double SlowOracle::Prefill() const {
-  double best = ChunkedPrefill(batch_).time;
-  for (double size = batch_, next = 1; pp_ > 1; size = next, next *= 2) {  // the batch whole, then 1, 2, 4, ...
+Spent SlowOracle::Prefill(double sequences) const {
+  Spent best = ChunkedPrefill(sequences).all;
+  for (double size = sequences, next = 1; pp_ > 1; size = next, next *= 2) {  // the batch whole, then 1, 2, 4, ...
     const Chunks part = ChunkedPrefill(size);
-    best = std::min(best, Up(batch_, size) * part.time / pp_ + part.longest * (pp_ - 1) / pp_);
-    if (next >= batch_) break;
+    Spent piped = Up(sequences, size) / pp_ * part.all;
+    piped.queueing += part.longest * (pp_ - 1) / pp_;
+    if (piped.Total() < (1 - 1e-12) * best.Total()) best = piped;  // one pass alone is both
+    if (next >= sequences) break;
   }
-  return best + e_.admission.value() + batch_ * e_.admission_per_request.value() + Around();
+  best.host += e_.admission.value() + sequences * e_.admission_per_request.value();
+  return best + Around(sequences);
 }
 
-double SlowOracle::Around() const {
-  double time = 0;
-  if (w_.tokenizer_tokens_per_second) time += w_.prompt_tokens / *w_.tokenizer_tokens_per_second;
+Spent SlowOracle::Around(double sequences) const {
+  Spent spent;
+  if (w_.tokenizer_tokens_per_second) spent.host = w_.prompt_tokens / *w_.tokenizer_tokens_per_second;
   if (w_.prefix_load) {
     const auto& mla = model_.latent_attention;
     const double elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
-    time +=
-        batch_ * w_.cached_prefix_tokens * model_.num_hidden_layers / pp_ * elements * kv_ / w_.prefix_load->value();
+    spent.communication =
+        sequences * w_.cached_prefix_tokens * model_.num_hidden_layers / pp_ * elements * kv_ / w_.prefix_load->value();
   }
-  return time;
+  return spent;
 }
 
 double SlowOracle::ExposedPrefill() const {
@@ -156,24 +186,24 @@ double SlowOracle::ExposedPrefill() const {
   for (double done = 0; done < all; done += size) {
     const double n = std::min(size, all - done);
     now = std::max(now, (done + n) / *w_.prompt_arrival_tokens_per_second);  // when its last token is there
-    now += Step(
-        {.prefilling = batch_, .n = n, .p = w_.cached_prefix_tokens + done, .logits = done + n >= all ? batch_ : 0});
+    const double logits = done + n >= all ? batch_ : 0;
+    now += Step({.prefilling = batch_, .n = n, .p = w_.cached_prefix_tokens + done, .logits = logits}).Total();
   }
-  return now - all / *w_.prompt_arrival_tokens_per_second + Around();
+  return now - all / *w_.prompt_arrival_tokens_per_second + Around(batch_).Total();
 }
 
-double SlowOracle::DecodeStep(double j) const {
-  const double running = Up(batch_, pp_);
+Spent SlowOracle::DecodeStep(double sequences, double j) const {
+  const double running = Up(sequences, pp_);
   if (w_.kv_cache_mode == KvCacheMode::kNone) {
     return Step({.prefilling = running, .n = w_.prompt_tokens + j, .logits = running});
   }
   return Step({.decoding = running, .context = w_.prompt_tokens + j, .logits = running});
 }
 
-double SlowOracle::Decode() const {
-  double time = 0;
-  for (double j = 1; j < w_.output_tokens; ++j) time += DecodeStep(j);
-  return time;
+Spent SlowOracle::Decode(double sequences) const {
+  Spent all;
+  for (double j = 1; j < w_.output_tokens; ++j) all += DecodeStep(sequences, j);
+  return all;
 }
 
 }  // namespace foretoken

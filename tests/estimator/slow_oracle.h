@@ -9,6 +9,26 @@
 
 namespace foretoken {
 
+// Seconds by what they are spent on, and what is done in them.
+struct Spent {
+  double compute = 0, memory = 0, communication = 0, host = 0, queueing = 0;
+  double flops = 0;    // of all operators
+  double weights = 0;  // bytes of the matrices
+  double kv = 0;       // bytes of the KV cache that decoding reads
+
+  double Total() const { return compute + memory + communication + host + queueing; }
+  Spent& operator+=(const Spent& other);
+  friend Spent operator+(Spent a, const Spent& b) { return a += b; }
+  friend Spent operator*(double times, const Spent& a);
+};
+
+// The larger of two resources, smoothed: what it takes, and each one's share of that.
+struct Smoothed {
+  double time = 0;
+  double first = 0;  // seconds of `time`
+  double second = 0;
+};
+
 class SlowOracle {
  public:
   // Of one replica. REQUIRES: a supported model; hardware that states every figure; resolved dtypes.
@@ -21,32 +41,48 @@ class SlowOracle {
     double prefilling = 0, n = 0, p = 0;
     double logits = 0;  // rows that need the LM head
   };
-  double Step(const Shape& shape) const;
+  Spent Step(const Shape& shape) const;
 
-  // Seconds of the whole batch.
-  double Prefill() const;
-  // What is left of it when the last token of a prompt that comes at its rate is there.
+  // Of the whole batch.
+  Spent Prefill() const { return Prefill(batch_); }
+  Spent Prefill(double sequences) const;
+  // Seconds that are left of it when the last token of a prompt that comes at its rate is there.
   double ExposedPrefill() const;
-  double DecodeStep(double j) const;
-  double Decode() const;
+  Spent DecodeStep(double j) const { return DecodeStep(batch_, j); }
+  Spent DecodeStep(double sequences, double j) const;
+  Spent Decode() const { return Decode(batch_); }
+  Spent Decode(double sequences) const;
+
+  // Joules of one device in time spent so.
+  double Joules(const Spent& spent) const;
+  // Shares of the peaks, the decode steps and the prefill as given.
+  double Mbu(double sequences, double decode_seconds) const;
+  double Mfu(double sequences, double prefill_seconds) const;
+  // Bytes of KV cache that a device keeps of a sequence at its end, in blocks of 16 tokens.
+  double KvKept() const;
+
+  double batch() const { return batch_; }
 
  private:
-  double Smax(double a, double b) const;
-  double Gemm(double rows, double n, double k, double bytes, double rate) const;
-  double Layer(int layer, const Shape& shape) const;
-  double Attention(const Shape& shape, bool windowed) const;
-  double Mlp(int layer, double tokens, const Shape& shape) const;
-  double Experts(double tokens, const Shape& shape) const;
+  Smoothed Smax(double a, double b) const;
+  Spent Roofline(double compute, double memory) const;
+  Spent Gemm(double rows, double n, double k, double bytes, double rate) const;
+  Spent Layer(int layer, const Shape& shape) const;
+  Spent Attention(const Shape& shape, bool windowed) const;
+  Spent PrefillAttention(const Shape& shape, bool windowed) const;
+  Spent DecodeAttention(const Shape& shape, bool windowed) const;
+  Spent Mlp(int layer, double tokens, const Shape& shape) const;
+  Spent Experts(double tokens, const Shape& shape) const;
   double Elementwise(int layer, double tokens) const;
   double Communication(double tokens) const;
-  double Head(double rows) const;
+  Spent Head(double rows) const;
   double AllReduce(double bytes) const;
   struct Chunks {
-    double time = 0;  // of all
+    Spent all;
     double longest = 0;
   };
   Chunks ChunkedPrefill(double sequences) const;
-  double Around() const;
+  Spent Around(double sequences) const;
 
   bool IsMoe(int layer) const;
   bool IsWindowed(int layer) const;
@@ -61,7 +97,7 @@ class SlowOracle {
   double tp_, pp_, batch_;
   double weight_, activation_, kv_, head_;  // bytes per element
   double heads_, kv_heads_;                 // of one device
-  double gemm_, head_gemm_, attention_, vector_, bandwidth_;
+  double peak_, gemm_, head_gemm_, attention_, vector_, bandwidth_;
   double link_, scale_out_, node_;
 };
 

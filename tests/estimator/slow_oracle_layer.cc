@@ -21,15 +21,26 @@ double CountPairs(double n, double p, double window, bool chunked) {
   return pairs;
 }
 
-double SlowOracle::Smax(double a, double b) const {
-  if (std::isinf(s_)) return std::max(a, b);
-  return std::pow(std::pow(a, s_) + std::pow(b, s_), 1 / s_);
+Smoothed SlowOracle::Smax(double a, double b) const {
+  if (std::isinf(s_)) return a >= b ? Smoothed{a, a, 0} : Smoothed{b, 0, b};
+  const double powers = std::pow(a, s_) + std::pow(b, s_);
+  if (powers == 0) return {};
+  const double time = std::pow(powers, 1 / s_);
+  return {time, time * std::pow(a, s_) / powers, time * std::pow(b, s_) / powers};
 }
 
-double SlowOracle::Gemm(double rows, double n, double k, double bytes, double rate) const {
+Spent SlowOracle::Roofline(double compute, double memory) const {
+  const Smoothed both = Smax(compute, memory);
+  return {.compute = both.first, .memory = both.second};
+}
+
+Spent SlowOracle::Gemm(double rows, double n, double k, double bytes, double rate) const {
   const double compute = 2 * n * k * (rows + e_.gemm_half_rows) / rate;
   const double memory = (n * k * bytes + rows * (n + k) * activation_) / (bandwidth_ * e_.weight_read);
-  return Smax(compute, memory);
+  Spent spent = Roofline(compute, memory);
+  spent.flops = 2 * n * k * rows;
+  spent.weights = n * k * bytes;
+  return spent;
 }
 
 bool SlowOracle::IsMoe(int layer) const {
@@ -48,35 +59,49 @@ double SlowOracle::Seen(double context, bool windowed) const {
   return model_.sliding_window->chunked ? std::fmod(context - 1, window) + 1 : std::min(context, window);
 }
 
-double SlowOracle::Attention(const Shape& x, bool windowed) const {
-  double time = 0;
+Spent SlowOracle::PrefillAttention(const Shape& x, bool windowed) const {
   const auto& mla = model_.latent_attention;
   const double kv_elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
-  if (x.prefilling > 0) {
-    const double dims = mla ? mla->qk_nope_head_dim + mla->qk_rope_head_dim + mla->v_head_dim : 2.0 * model_.head_dim;
-    const double window = windowed ? model_.sliding_window->window_tokens : 1e18;
-    const bool chunked = windowed && model_.sliding_window->chunked;
-    const double prior = chunked ? std::fmod(x.p, window) : std::min(x.p, window);
-    double bytes = (prior + x.n) * kv_elements * kv_ + x.n * heads_ * dims * activation_;
-    if (d_.attention_kernel == AttentionKernel::kNaive) bytes += 4 * x.n * (x.p + x.n) * heads_ * activation_;
-    const double flops = 2 * CountPairs(x.n, x.p, window, chunked) * heads_ * dims;
-    time += x.prefilling * Smax(flops / attention_, bytes / (bandwidth_ * e_.kv_read));
-    if (mla && x.p > 0) {  // cached latents are expanded again
-      const double expanded = heads_ * (mla->qk_nope_head_dim + mla->v_head_dim);
-      const double move = x.p * (mla->kv_lora_rank + expanded) * activation_;
-      time += x.prefilling * Smax(2 * x.p * mla->kv_lora_rank * expanded / gemm_, move / (bandwidth_ * e_.elementwise));
-    }
+  const double dims = mla ? mla->qk_nope_head_dim + mla->qk_rope_head_dim + mla->v_head_dim : 2.0 * model_.head_dim;
+  const double window = windowed ? model_.sliding_window->window_tokens : 1e18;
+  const bool chunked = windowed && model_.sliding_window->chunked;
+  const double prior = chunked ? std::fmod(x.p, window) : std::min(x.p, window);
+  double bytes = (prior + x.n) * kv_elements * kv_ + x.n * heads_ * dims * activation_;
+  if (d_.attention_kernel == AttentionKernel::kNaive) bytes += 4 * x.n * (x.p + x.n) * heads_ * activation_;
+  const double flops = 2 * CountPairs(x.n, x.p, window, chunked) * heads_ * dims;
+  Spent one = Roofline(flops / attention_, bytes / (bandwidth_ * e_.kv_read));
+  one.flops = flops;
+  if (mla && x.p > 0) {  // cached latents are expanded again
+    const double expanded = heads_ * (mla->qk_nope_head_dim + mla->v_head_dim);
+    const double work = 2 * x.p * mla->kv_lora_rank * expanded;
+    const double move = x.p * (mla->kv_lora_rank + expanded) * activation_;
+    one += Roofline(work / gemm_, move / (bandwidth_ * e_.elementwise));
+    one.flops += work;
   }
-  if (x.decoding > 0) {
-    const double dims = mla ? 2 * mla->kv_lora_rank + mla->qk_rope_head_dim : 2.0 * model_.head_dim;
-    const double seen = x.decoding * Seen(x.context, windowed);
-    const double compute = 2 * seen * heads_ * dims / (mla ? attention_ : vector_);
-    time += Smax(compute, seen * kv_elements * kv_ / (bandwidth_ * e_.kv_read));
-  }
-  return time;
+  return x.prefilling * one;
 }
 
-double SlowOracle::Experts(double tokens, const Shape& x) const {
+Spent SlowOracle::DecodeAttention(const Shape& x, bool windowed) const {
+  const auto& mla = model_.latent_attention;
+  const double kv_elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
+  const double dims = mla ? 2 * mla->kv_lora_rank + mla->qk_rope_head_dim : 2.0 * model_.head_dim;
+  const double seen = x.decoding * Seen(x.context, windowed);
+  const double flops = 2 * seen * heads_ * dims;
+  const double bytes = seen * kv_elements * kv_;
+  Spent spent = Roofline(flops / (mla ? attention_ : vector_), bytes / (bandwidth_ * e_.kv_read));
+  spent.flops = flops;
+  spent.kv = bytes;
+  return spent;
+}
+
+Spent SlowOracle::Attention(const Shape& x, bool windowed) const {
+  Spent spent;
+  if (x.prefilling > 0) spent += PrefillAttention(x, windowed);
+  if (x.decoding > 0) spent += DecodeAttention(x, windowed);
+  return spent;
+}
+
+Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const MixtureOfExperts& moe = *model_.mixture_of_experts;
   const double ep = d_.expert_parallel;
   const double replicas = ep > 1 ? d_.data_parallel : 1;  // those whose tokens meet
@@ -90,21 +115,22 @@ double SlowOracle::Experts(double tokens, const Shape& x) const {
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
   const bool native = d_.weight_dtype == model_.native_dtype;
   const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
-  const double up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, gemm_);
-  const double down = Gemm(rows, model_.hidden_size, width, bytes, gemm_);
-  double time = on_rank * (up + down);
+  const Spent up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, gemm_);
+  const Spent down = Gemm(rows, model_.hidden_size, width, bytes, gemm_);
+  Spent spent = on_rank * (up + down);
   if (replicas > 1) {  // dispatch and combine
     const double sent = tokens * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
-    time += 2 * (std::max(sent * (1 - outside) / link_, sent * outside / scale_out_) + e_.link_latency.value());
+    const double wire = std::max(sent * (1 - outside) / link_, sent * outside / scale_out_);
+    spent.communication += 2 * (wire + e_.link_latency.value());
   }
-  return time;
+  return spent;
 }
 
-double SlowOracle::Mlp(int layer, double tokens, const Shape& x) const {
+Spent SlowOracle::Mlp(int layer, double tokens, const Shape& x) const {
   const double d = model_.hidden_size;
   const auto dense = [&](double width) {
-    if (width <= 0) return 0.0;
+    if (width <= 0) return Spent{};
     return Gemm(tokens, (model_.mlp_matrices - 1) * width, d, weight_, gemm_) + Gemm(tokens, d, width, weight_, gemm_);
   };
   const auto& moe = model_.mixture_of_experts;
@@ -126,25 +152,24 @@ double SlowOracle::Elementwise(int layer, double tokens) const {
   return tokens * (passes * elements * activation_ + kv_elements * kv_) / (bandwidth_ * e_.elementwise);
 }
 
-double SlowOracle::Layer(int layer, const Shape& x) const {
+Spent SlowOracle::Layer(int layer, const Shape& x) const {
   const double tokens = x.decoding + x.prefilling * x.n;
   const double d = model_.hidden_size;
-  double time = 0;
+  Spent spent{.memory = Elementwise(layer, tokens), .host = e_.layer_gap.value()};
   if (model_.latent_attention) {
     const LatentAttention& mla = *model_.latent_attention;
     const double q = mla.q_lora_rank.value_or(0);
     const double r = mla.kv_lora_rank;
     const double query = heads_ * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
-    time += Gemm(tokens, r + mla.qk_rope_head_dim + q, d, weight_, gemm_) +
-            Gemm(tokens, query, q > 0 ? q : d, weight_, gemm_) +
-            Gemm(tokens, heads_ * (mla.qk_nope_head_dim + mla.v_head_dim), r, weight_, gemm_) +
-            Gemm(tokens, d, heads_ * mla.v_head_dim, weight_, gemm_);
+    spent += Gemm(tokens, r + mla.qk_rope_head_dim + q, d, weight_, gemm_) +
+             Gemm(tokens, query, q > 0 ? q : d, weight_, gemm_) +
+             Gemm(tokens, heads_ * (mla.qk_nope_head_dim + mla.v_head_dim), r, weight_, gemm_) +
+             Gemm(tokens, d, heads_ * mla.v_head_dim, weight_, gemm_);
   } else {
-    time += Gemm(tokens, (heads_ + 2 * kv_heads_) * model_.head_dim, d, weight_, gemm_) +
-            Gemm(tokens, d, heads_ * model_.head_dim, weight_, gemm_);
+    spent += Gemm(tokens, (heads_ + 2 * kv_heads_) * model_.head_dim, d, weight_, gemm_) +
+             Gemm(tokens, d, heads_ * model_.head_dim, weight_, gemm_);
   }
-  return time + Attention(x, IsWindowed(layer)) + Mlp(layer, tokens, x) + Elementwise(layer, tokens) +
-         e_.layer_gap.value();
+  return spent + Attention(x, IsWindowed(layer)) + Mlp(layer, tokens, x);
 }
 
 }  // namespace foretoken

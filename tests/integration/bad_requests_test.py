@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from foretoken_api import Refused
 from scenarios import hardware, model, scenario
-from server_process import ServerProcess
+from server_process import API, ServerProcess
 
 ESTIMATE = "EstimatorService/Estimate"
 BATCH = "EstimatorService/BatchEstimate"
+SOLVE = "EstimatorService/Solve"
 SWEEP = "EstimatorService/Sweep"
 
 
@@ -36,6 +37,12 @@ def bad_workload(name, field, **changes):
 def bad_deployment(name, field, **changes):
     return Case(name, ESTIMATE, {"scenario": scenario(deployment=changes)}, "INVALID_ARGUMENT", "INVALID_FIELD",
                 f"scenario.deployment.{field}")
+
+
+def bad_load(name, field, **changes):
+    load = {"running_sequences": 3, "running_context_tokens": 1000.0, **changes}
+    return Case(name, ESTIMATE, {"scenario": scenario(live_load=load)}, "INVALID_ARGUMENT", "INVALID_FIELD",
+                f"scenario.live_load.{field}")
 
 
 SCENARIOS = [
@@ -80,6 +87,31 @@ SCENARIOS = [
     bad_deployment("too much memory", "memory_utilization", memory_utilization=1.5),
     bad_deployment("NaN exponent", "roofline_exponent", roofline_exponent=math.nan),
     bad_deployment("small exponent", "roofline_exponent", roofline_exponent=0.5),
+    bad_deployment("more stages than layers", "pipeline_parallel", pipeline_parallel=33),
+    bad_deployment("price past all numbers", "price_per_device_hour", price_per_device_hour=1e308),
+    bad_deployment("smallest network", "scale_out_bytes_per_second", scale_out_bytes_per_second=5e-324),
+    bad_workload("smallest tokenizer", "tokenizer_tokens_per_second", tokenizer_tokens_per_second=5e-324),
+    bad_workload("less than a token on average", "output_length_distribution.mean_tokens",
+                 output_length_distribution={"mean_tokens": 1e-9}),
+    bad_workload("longest output past all numbers", "output_length_distribution.max_tokens",
+                 output_length_distribution={"mean_tokens": 10.0, "max_tokens": 1e308}),
+    bad_load("context past all whole numbers", "running_context_tokens", running_context_tokens=1e308),
+    bad_load("decode without end", "remaining_output_tokens", remaining_output_tokens=1e308),
+    bad_load("before the year 1", "time_observed.seconds", time_observed={"seconds": -2**63}),
+    Case("smallest SLO", ESTIMATE, {"scenario": scenario(slo={"max_e2e_seconds": 5e-324})}, "INVALID_ARGUMENT",
+         "INVALID_FIELD", "scenario.slo.max_e2e_seconds"),
+    Case("stages of the prefill side", ESTIMATE,
+         {"scenario": scenario(disaggregated_prefill={"deployment": {"pipeline_parallel": 33},
+                                                      "transfer_bytes_per_second": 1e9})},
+         "INVALID_ARGUMENT", "INVALID_FIELD", "scenario.disaggregated_prefill.deployment.pipeline_parallel"),
+    Case("devices past all integers", ESTIMATE,
+         {"scenario": scenario(deployment={"data_parallel": 1024, "tensor_parallel": 1024},
+                               disaggregated_prefill={"decode_replicas": 10**6, "transfer_bytes_per_second": 1e9})},
+         "INVALID_ARGUMENT", "INVALID_FIELD", "scenario.disaggregated_prefill.decode_replicas"),
+    Case("smallest bandwidth", ESTIMATE,
+         {"scenario": scenario(hardware_id=None,
+                               hardware_spec=hardware("inline", memory_bandwidth_bytes_per_second=5e-324))},
+         "INVALID_ARGUMENT", "INVALID_FIELD", "scenario.hardware_spec.memory_bandwidth_bytes_per_second"),
 ]
 
 
@@ -108,6 +140,8 @@ BATCHES_AND_SWEEPS = [
              axis("workload.batch_size", numbers={"values": [math.nan]})),
     bad_axes("logarithm of zero", "axes[0].logarithmic.start",
              axis("workload.batch_size", logarithmic={"start": 0.0, "stop": 8.0, "count": 4})),
+    bad_axes("range past the integers", "axes[0].linear",
+             axis("workload.output_tokens", linear={"start": 1.0, "stop": 1e100, "count": 3})),
     bad_axes("too many points", "axes",
              axis("workload.prompt_tokens", linear={"start": 1.0, "stop": 100000.0, "count": 100000}),
              axis("workload.output_tokens", linear={"start": 1.0, "stop": 100000.0, "count": 100000}),
@@ -183,6 +217,35 @@ class BadRequests(unittest.TestCase):
 
     def test_batches_and_sweeps(self):
         self.check(BATCHES_AND_SWEEPS)
+
+    def test_solve(self):
+        def solve(name, field, **request):
+            return Case(name, SOLVE, {"base": scenario(), **request}, "INVALID_ARGUMENT", "INVALID_FIELD", field)
+
+        self.check([
+            solve("nothing", "solve_for"),
+            solve("range of hardware", "max_value", solve_for="SOLVE_FOR_HARDWARE", max_value=2.0),
+            solve("candidates of a number", "candidates", solve_for="SOLVE_FOR_BATCH_SIZE",
+                  candidates=[{"hardware_id": "a"}]),
+            solve("part of a sequence", "min_value", solve_for="SOLVE_FOR_BATCH_SIZE", min_value=1.5),
+            Case("prefix past the integers", SOLVE,
+                 {"base": scenario(workload={"batch_size": 1, "output_tokens": 5, "cached_prefix_tokens": 2**31 - 1}),
+                  "solve_for": "SOLVE_FOR_PROMPT_TOKENS"}, "INVALID_ARGUMENT", "INVALID_FIELD",
+                 "base.workload.cached_prefix_tokens"),
+        ])
+
+    def test_paths_of_refused_candidates(self):
+        base = scenario(hardware_id=None)
+        h100 = {"hardware_id": "nvidia-h100-sxm-80gb", "price_per_device_hour": 1.0}
+        candidates = [({"hardware_id": "no-such", "price_per_device_hour": 1.0}, "hardware_id"),
+                      ({**h100, "deployment": {"tensor_parallel": 0}}, "deployment.tensor_parallel"),
+                      ({**h100, "deployment": {"pipeline_parallel": 33}}, "deployment.pipeline_parallel")]
+        reply = self.server.client.call(SOLVE, base=base, solve_for="SOLVE_FOR_HARDWARE",
+                                        candidates=[candidate for candidate, _ in candidates])
+        for i, (result, (_, path)) in enumerate(zip(reply.candidate_results, candidates, strict=True)):
+            bad = API.message_class("google.rpc.BadRequest")()
+            self.assertTrue(any(detail.Unpack(bad) for detail in result.status.details if detail.Is(bad.DESCRIPTOR)))
+            self.assertEqual([violation.field for violation in bad.field_violations], [f"candidates[{i}].{path}"])
 
     def test_catalog(self):
         self.check(CATALOG)

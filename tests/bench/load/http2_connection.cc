@@ -79,9 +79,9 @@ void Http2Connection::Submit(uint64_t tag) {
   Call* call = free_.back();
   free_.pop_back();
   *call = {.tag = tag};
-  const std::array<nghttp2_nv, 6> headers = {
-      Header(":method", "POST"),      Header(":scheme", "http"), Header(":path", call_.path),
-      Header(":authority", "server"), Header("te", "trailers"),  Header("content-type", "application/grpc")};
+  const std::array<nghttp2_nv, 6> headers = {Header(":method", "POST"),   Header(":scheme", "http"),
+                                             Header(":path", call_.path), Header(":authority", "server"),
+                                             Header("te", "trailers"),    Header("content-type", "application/grpc")};
   nghttp2_data_provider body{.source = {.ptr = call}, .read_callback = ReadBody};
   if (nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call) < 0) {
     free_.push_back(call);
@@ -102,10 +102,27 @@ ssize_t Http2Connection::ReadBody(nghttp2_session*, int32_t, uint8_t* buffer, si
 
 int Http2Connection::OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
                               const uint8_t* value, size_t value_size, uint8_t, void* self) {
-  if (name_size != 11 || std::memcmp(name, "grpc-status", 11) != 0) return 0;
-  Call* call = static_cast<Http2Connection*>(self)->CallOf(frame->hd.stream_id);
-  if (call != nullptr) call->status_ok = value_size == 1 && *value == '0';
+  if (name_size < 11 || std::memcmp(name, "grpc-", 5) != 0) return 0;
+  auto* connection = static_cast<Http2Connection*>(self);
+  Call* call = connection->CallOf(frame->hd.stream_id);
+  if (call == nullptr) return 0;
+  const auto text = [](const uint8_t* bytes, size_t size) {
+    return std::string_view(reinterpret_cast<const char*>(bytes), size);
+  };
+  if (text(name, name_size) == "grpc-status") call->status_ok = text(value, value_size) == "0";
+  if (!call->status_ok) connection->NoteError(*call, text(name, name_size), text(value, value_size));
   return 0;
+}
+
+// The trailers of a call come one after the other, grpc-status before grpc-message.
+void Http2Connection::NoteError(const Call& call, std::string_view name, std::string_view value) {
+  if (name == "grpc-status" && first_error_.empty()) {
+    first_failed_ = &call;
+    first_error_ = "grpc-status " + std::string(value);
+  } else if (name == "grpc-message" && first_failed_ == &call) {
+    first_failed_ = nullptr;
+    first_error_ += ": " + std::string(value);
+  }
 }
 
 int Http2Connection::OnData(nghttp2_session*, uint8_t, int32_t stream, const uint8_t*, size_t size, void* self) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretoken::bench {
@@ -31,6 +32,8 @@ class Http2Connection {
 
   int fd() const { return fd_; }
   uint64_t received_bytes() const { return received_bytes_; }
+  // What the first call that failed was answered, "grpc-status 5: unknown model"; empty: nothing, or none failed.
+  const std::string& first_error() const { return first_error_; }
 
   // Queues a call; Flush sends what is queued.
   void Submit(uint64_t tag);
@@ -53,6 +56,7 @@ class Http2Connection {
   static int OnClose(nghttp2_session*, int32_t stream, uint32_t error, void* self);
   static ssize_t ReadBody(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t size, uint32_t* flags,
                           nghttp2_data_source* source, void* self);
+  void NoteError(const Call& call, std::string_view name, std::string_view value);
   Call* CallOf(int32_t stream) { return static_cast<Call*>(nghttp2_session_get_stream_user_data(session_, stream)); }
 
   const int fd_;
@@ -62,6 +66,8 @@ class Http2Connection {
   std::vector<std::unique_ptr<Call>> calls_;  // all that were ever needed
   std::vector<Call*> free_;
   std::string unsent_;
+  std::string first_error_;
+  const Call* first_failed_ = nullptr;  // while its trailers come
   uint64_t received_bytes_ = 0;
 };
 

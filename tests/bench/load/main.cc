@@ -6,6 +6,7 @@
 //
 // Calls: empty, estimate, moe, batch, live_batch (unary); sweep, mix, columns, slow (streams); register. empty and
 // columns need a server with --serve_baseline.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -19,7 +20,7 @@
 #include "tests/bench/scenarios.h"
 
 ABSL_FLAG(std::string, target, "127.0.0.1:50051", "address of the server");
-ABSL_FLAG(std::string, call, "estimate", 
+ABSL_FLAG(std::string, call, "estimate",
           "empty, estimate, moe, batch, live_batch, sweep, mix, columns, slow or register");
 ABSL_FLAG(int, candidates, 10, "of a batch");
 ABSL_FLAG(int, connections, 1, "of unary calls; parallel sweeps");
@@ -44,6 +45,15 @@ UnaryCall MakeCall(const std::string& method, const Request& request) {
   return call;
 }
 
+bool IsStream(const std::string& name) {
+  return name == "sweep" || name == "mix" || name == "columns" || name == "slow";
+}
+
+bool IsUnary(const std::string& name) {
+  return name == "empty" || name == "estimate" || name == "moe" || name == "batch" || name == "live_batch";
+}
+
+// REQUIRES: IsUnary.
 UnaryCall NamedCall(const std::string& name) {
   if (name == "empty") return MakeCall("baseline.BaselineService/Empty", v1::EstimateRequest());
   if (name == "batch") {
@@ -57,16 +67,26 @@ UnaryCall NamedCall(const std::string& name) {
   return MakeCall("v1.EstimatorService/Estimate", request);
 }
 
+// Of the calls that were answered well; a mean of none is 0.
 int PrintUnary(const UnaryResult& r) {
   const auto calls = static_cast<double>(r.calls);
+  const double each = std::max(1.0, calls);
   std::printf(
-      "{\"calls\": %.0f, \"errors\": %llu, \"calls_per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
+      "{\"calls\": %.0f, \"errors\": %llu, \"unanswered\": %llu, \"calls_per_second\": %.1f, \"p50_us\": %.1f, "
+      "\"p99_us\": %.1f, "
       "\"p999_us\": %.1f, \"server_user_us\": %.3f, \"server_system_us\": %.3f, \"response_bytes\": %.0f, "
       "\"server_resident_mib\": %.1f}\n",
-      calls, static_cast<unsigned long long>(r.errors), calls / r.seconds, r.latency.Quantile(0.5) / 1e3,
-      r.latency.Quantile(0.99) / 1e3, r.latency.Quantile(0.999) / 1e3, 1e6 * r.server.user_seconds / calls,
-      1e6 * r.server.system_seconds / calls, static_cast<double>(r.received_bytes) / calls,
-      r.server.resident_bytes / 1048576);
+      calls, static_cast<unsigned long long>(r.errors), static_cast<unsigned long long>(r.unanswered),
+      calls / r.seconds, r.latency.Quantile(0.5) / 1e3, r.latency.Quantile(0.99) / 1e3, r.latency.Quantile(0.999) / 1e3,
+      1e6 * r.server.user_seconds / each, 1e6 * r.server.system_seconds / each,
+      static_cast<double>(r.received_bytes) / each, r.server.resident_bytes / 1048576);
+  if (r.errors > 0) {
+    std::fprintf(stderr, "foretoken-load: %llu calls failed; %s\n", static_cast<unsigned long long>(r.errors),
+                 r.first_error.empty() ? "the stream ended without a status" : r.first_error.c_str());
+  } else if (r.calls == 0) {
+    std::fprintf(stderr, "foretoken-load: no call was answered, %llu had begun\n",
+                 static_cast<unsigned long long>(r.unanswered));
+  }
   return r.errors == 0 && r.calls > 0 ? 0 : 1;
 }
 
@@ -79,7 +99,8 @@ int PrintStream(const StreamResult& r) {
       points, static_cast<long long>(r.refused_points), r.errors, points / r.seconds, 1e3 * r.first_point_seconds,
       points > 0 ? 1e9 * (r.server.user_seconds + r.server.system_seconds) / points : 0,
       r.server.resident_bytes / 1048576, r.resident_growth_bytes / 1048576);
-  return r.errors == 0 ? 0 : 1;
+  if (r.errors == 0 && r.points == 0) std::fprintf(stderr, "foretoken-load: no point came\n");
+  return r.errors == 0 && r.points > 0 ? 0 : 1;
 }
 
 int RunStream(const std::string& name) {
@@ -102,10 +123,18 @@ int PrintRegistrations(const RegisterResult& r) {
 int Run() {
   const std::string name = absl::GetFlag(FLAGS_call);
   if (name == "register") {
+    if (!(absl::GetFlag(FLAGS_rate) > 0)) {
+      std::fprintf(stderr, "foretoken-load: --rate=%g; --call=register needs one above 0\n", absl::GetFlag(FLAGS_rate));
+      return 2;
+    }
     return PrintRegistrations(
         RunRegistrations(absl::GetFlag(FLAGS_target), absl::GetFlag(FLAGS_rate), absl::GetFlag(FLAGS_seconds)));
   }
-  if (name == "sweep" || name == "mix" || name == "columns" || name == "slow") return RunStream(name);
+  if (IsStream(name)) return RunStream(name);
+  if (!IsUnary(name)) {
+    std::fprintf(stderr, "foretoken-load: --call=%s; --help lists the calls\n", name.c_str());
+    return 2;
+  }
   const std::string target = absl::GetFlag(FLAGS_target);
   const size_t colon = target.rfind(':');
   int port = 0;

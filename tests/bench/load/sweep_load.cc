@@ -105,7 +105,11 @@ StreamResult RunColumns(const std::string& address, const v1::SweepRequest& requ
     if (result.points == 0) result.first_point_seconds = Since(start);
     result.points += message.chunk().num_points();
   }
-  result.errors = reader->Finish().ok() ? 0 : 1;
+  const grpc::Status status = reader->Finish();
+  if (!status.ok()) {
+    result.errors = 1;
+    std::fprintf(stderr, "foretoken-load: status %d: %s\n", status.error_code(), status.error_message().c_str());
+  }
   result.seconds = Since(start);
   result.server = Difference(before, ReadProcess(server_pid));
   return result;
@@ -117,7 +121,17 @@ StreamResult RunSlowReader(const std::string& address, const v1::SweepRequest& r
   const ProcessUse before = ReadProcess(server_pid);
   client::Client client(client::Dial(address));
   const auto sweep = client.Sweep(request);
-  if (!sweep->ReadHeader().ok() || !sweep->ReadChunk().ok()) ++result.errors;
+  absl::Status status = sweep->ReadHeader().status();
+  if (status.ok()) {
+    const auto chunk = sweep->ReadChunk();
+    status = chunk.status();
+    if (status.ok() && chunk->has_value()) result.points = (*chunk)->num_points();
+  }
+  if (!status.ok()) {
+    ++result.errors;
+    std::fprintf(stderr, "foretoken-load: %s\n", status.ToString().c_str());
+    return result;
+  }
   const Clock::time_point start = Clock::now();
   while (Since(start) < seconds) {
     const double resident = ReadProcess(server_pid).resident_bytes;

@@ -28,8 +28,7 @@ StreamResult RunSweeps(const std::string& address, const v1::SweepRequest& reque
 StreamResult RunColumns(const std::string& address, const v1::SweepRequest& request, int64_t points, int server_pid);
 
 // A reader that takes the first chunk, then nothing for `seconds`, then leaves.
-StreamResult RunSlowReader(const std::string& address, const v1::SweepRequest& request, double seconds,
-                           int server_pid);
+StreamResult RunSlowReader(const std::string& address, const v1::SweepRequest& request, double seconds, int server_pid);
 
 }  // namespace foretoken::bench
 

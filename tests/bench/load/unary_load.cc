@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <random>
@@ -58,19 +60,22 @@ class Driver {
     auto connection = Http2Connection::Dial(options_.host, options_.port, call, done);
     epoll_event event{.events = EPOLLIN, .data = {.ptr = connection.get()}};
     if (connection == nullptr || epoll_ctl(epoll_, EPOLL_CTL_ADD, connection->fd(), &event) != 0) {
-      std::perror("foretoken-load: connection");
+      std::fprintf(stderr, "foretoken-load: no connection to %s:%d: %s\n", options_.host.c_str(), options_.port,
+                   std::strerror(errno));
       std::exit(1);
     }
     connections_.push_back(std::move(connection));
   }
 
   void Begin(Http2Connection& connection, uint64_t due) {
+    ++open_;
     connection.Submit(due);
     dirty_.push_back(&connection);
   }
 
   void Done(Http2Connection& connection, uint64_t due, bool good) {
     const uint64_t now = Now();
+    --open_;
     if (measuring_ && now < end_) {
       good ? ++result_.calls : ++result_.errors;
       if (due >= measure_from_) result_.latency.Add(now - due);
@@ -125,6 +130,10 @@ class Driver {
                       .system_seconds = after.system_seconds - before_.system_seconds,
                       .resident_bytes = after.resident_bytes};
     result_.received_bytes = Received() - bytes_before_;
+    result_.unanswered = open_;
+    for (const auto& connection : connections_) {
+      if (result_.first_error.empty()) result_.first_error = connection->first_error();
+    }
   }
 
   uint64_t Received() const {
@@ -138,6 +147,7 @@ class Driver {
   std::vector<std::unique_ptr<Http2Connection>> connections_;
   std::vector<Http2Connection*> dirty_;  // have something to send
   size_t turn_ = 0;
+  uint64_t open_ = 0;  // calls that have begun and not ended
   bool alive_ = true;
   bool measuring_ = false;
   uint64_t measure_from_ = 0, measured_from_ = 0, end_ = 0, next_ = kNever;

@@ -19,16 +19,18 @@ struct UnaryOptions {
   std::string host;
   int port = 0;
   int connections = 1;
-  int in_flight = 64;              // closed loop, over all connections
-  double calls_per_second = 0;     // above 0: open loop
-  double seconds = 3;              // measured
-  double warm_up_seconds = 0.5;    // before
+  int in_flight = 64;            // closed loop, over all connections
+  double calls_per_second = 0;   // above 0: open loop
+  double seconds = 3;            // measured
+  double warm_up_seconds = 0.5;  // before
   int server_pid = 0;
 };
 
 struct UnaryResult {
   uint64_t calls = 0;  // that ended well in the measured time
   uint64_t errors = 0;
+  uint64_t unanswered = 0;  // that had begun when the measured time ended; their latencies are not counted
+  std::string first_error;  // what the first error was answered, if anything
   double seconds = 0;
   uint64_t received_bytes = 0;
   Histogram latency;

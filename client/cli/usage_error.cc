@@ -1,0 +1,76 @@
+#include "client/cli/usage_error.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+namespace foretoken::cli {
+namespace {
+
+constexpr size_t kMostEdits = 2;
+
+// Letters to insert, delete or replace.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+// " (did you mean NAME?)", or nothing.
+std::string DidYouMean(const std::string& asked, const std::vector<std::string>& known) {
+  size_t fewest = kMostEdits + 1;
+  std::string closest;
+  for (const std::string& name : known) {
+    const size_t edits = EditDistance(asked, name);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    closest = name;
+  }
+  return closest.empty() ? "" : absl::StrCat(" (did you mean ", closest, "?)");
+}
+
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+void AddFlags(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+}  // namespace
+
+std::string UsageError(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<CLI::App*> chosen = app->get_subcommands();
+  const std::vector<std::string> rest = app->remaining(/*recurse=*/true);
+  const auto flag =
+      std::find_if(rest.begin(), rest.end(), [](const std::string& text) { return text.starts_with("-"); });
+  const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  std::string what = error.what();
+  if (chosen.empty() && !rest.empty()) {
+    what = absl::StrCat("unknown command \"", rest.front(), "\"", DidYouMean(rest.front(), CommandsOf(*app)));
+  } else if (extra && flag != rest.end()) {
+    std::vector<std::string> known;
+    AddFlags(*app, known);
+    for (const CLI::App* command : chosen) AddFlags(*command, known);
+    what = absl::StrCat("unknown flag ", *flag, DidYouMean(*flag, known));
+  }
+  const std::string command = chosen.empty() ? "" : absl::StrCat(" ", chosen.front()->get_name());
+  return absl::StrCat("foretoken: ", what, "; foretoken", command, " --help tells what is allowed\n");
+}
+
+}  // namespace foretoken::cli
