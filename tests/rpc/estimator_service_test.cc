@@ -35,7 +35,12 @@ TEST_F(ServiceTest, AnEstimateIsWhole) {
   EXPECT_NEAR(e.slo_verdict().headroom(), 1 - e.tpot().seconds(), 1e-12);
   EXPECT_EQ(e.token_latency_seconds_size(), 100);
   EXPECT_GT(e.decode_operators_size(), 5);
-  EXPECT_FALSE(e.has_ttft() && e.ttft().has_band());
+  EXPECT_EQ(e.calibration_id(), "generic-static");
+  for (const v1::TimeEstimate* time : {&e.ttft(), &e.tpot(), &e.e2e()}) {
+    EXPECT_LT(time->band().low(), time->seconds());
+    EXPECT_GT(time->band().high(), time->seconds());
+    EXPECT_EQ(time->band().coverage(), 0.8);
+  }
   EXPECT_EQ(response.catalog_revision().bundle_digest().size(), 64u);
   EXPECT_EQ(response.catalog_revision().store_revision(), 0);
 }

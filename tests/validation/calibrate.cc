@@ -1,5 +1,6 @@
 // calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one textproto
 // each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -31,12 +32,17 @@ constexpr BandRule kCalibratedBands = {.widening = 1.1};
 // A port that nobody has tuned is several times slower than its engine elsewhere. A band that held it would say nothing
 // of all others, so the docs tell of it instead; coverage counts its rows as outside.
 constexpr BandRule kTransferredBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
+// Likewise of the generic priors, by what priors refitted without the engine and the device of a row say of it.
+constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
+
 std::string Describe(const Row& row) {
   const Workload& w = row.sample.scenario.workload;
   return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ", row.hardware,
                       ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens, " in, ",
                       w.output_tokens, " out");
 }
+
+constexpr const char* kGenericIds[] = {"generic-static", "generic-continuous"};
 
 // Whether the level was fitted to the row.
 bool Knew(const Level& level, const Row& row) {
@@ -46,16 +52,17 @@ bool Knew(const Level& level, const Row& row) {
   return !IsPoorlyTuned(row) && (versioned ? row.EngineAtVersion() : row.engine) == level.engine;
 }
 
-// Errors on the level's own rows, and on those of the case, which were left out.
-std::array<MetricError, kNumMetrics> ErrorsOf(const Level& level, const std::vector<Row>& rows, const Case& c) {
+// Errors on the rows that the constants were fitted to, and on those of the case, which were left out.
+std::array<MetricError, kNumMetrics> ErrorsOf(const Efficiencies& fit, const Keep& knew, const std::vector<Row>& rows,
+                                              const Case& c) {
   std::array<std::vector<double>, kNumMetrics> fitted, held_out;
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     const auto add = [&](const Prediction& prediction, std::vector<double>& errors) {
       const double error = LogError(prediction, metric);
-      if (Knew(level, *prediction.row) && std::isfinite(error)) errors.push_back(error);
+      if (knew(*prediction.row) && std::isfinite(error)) errors.push_back(error);
     };
     for (const Row& row : rows) {
-      if (Knew(level, row)) add({&row, PredictTimes(row.sample.scenario, level.fit.efficiencies), ""}, fitted[metric]);
+      if (knew(row)) add({&row, PredictTimes(row.sample.scenario, fit), ""}, fitted[metric]);
     }
     for (const Prediction& prediction : c.predictions) add(prediction, held_out[metric]);
   }
@@ -63,12 +70,24 @@ std::array<MetricError, kNumMetrics> ErrorsOf(const Level& level, const std::vec
           ErrorOf(fitted[kE2e], held_out[kE2e])};
 }
 
-std::string DigestOf(const Level& level, const std::vector<Row>& rows) {
+std::string DigestOf(const Keep& knew, const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
-    if (Knew(level, row)) absl::StrAppend(&text, Describe(row), " ", absl::StrJoin(row.sample.measured, " "), "\n");
+    if (knew(row)) absl::StrAppend(&text, Describe(row), " ", absl::StrJoin(row.sample.measured, " "), "\n");
   }
   return catalog::Sha256Hex(text);
+}
+
+// What every entry says: of which rows it is, how far off it was on them and on what it had not seen.
+void WriteEvidence(const Efficiencies& fit, const Keep& knew, const std::vector<Row>& rows, const Case& c,
+                   v1::CalibrationSpec& spec) {
+  spec.set_level(catalog::LevelOf(spec.hardware_id(), spec.engine()));
+  spec.set_model_version(kModelVersion);
+  spec.set_sample_digest(DigestOf(knew, rows));
+  catalog::WriteErrors(ErrorsOf(fit, knew, rows, c), spec);
+  catalog::WriteBands({TestedBandOf(c.predictions, kTtft, *c.bands), TestedBandOf(c.predictions, kTpot, *c.bands),
+                       TestedBandOf(c.predictions, kE2e, *c.bands)},
+                      spec);
 }
 
 v1::CalibrationSpec SpecOf(const Level& level, const std::vector<Row>& rows, const Case& c) {
@@ -76,17 +95,23 @@ v1::CalibrationSpec SpecOf(const Level& level, const std::vector<Row>& rows, con
   spec.set_id(level.Id());
   spec.set_hardware_id(level.hardware);
   spec.set_engine(level.engine);
-  spec.set_level(catalog::LevelOf(level.hardware, level.engine));
-  spec.set_parent(level.parent);
-  spec.set_model_version(kModelVersion);
+  spec.set_parent(level.parent.empty() ? kGenericIds[0] : level.parent);
   spec.set_samples_used(level.samples);
-  spec.set_sample_digest(DigestOf(level, rows));
   catalog::WriteParameters(level.prior, kHardwareFitOptions.freedom, level.fit, spec);
-  catalog::WriteErrors(ErrorsOf(level, rows, c), spec);
-  catalog::WriteBands({BandOf(c.predictions, kTtft, *c.bands), BandOf(c.predictions, kTpot, *c.bands),
-                       BandOf(c.predictions, kE2e, *c.bands)},
-                      spec);
+  WriteEvidence(level.fit.efficiencies, [&level](const Row& row) { return Knew(level, row); }, rows, c, spec);
   spec.add_sources()->set_citation("tests/validation: the rows of this engine, each with its own source");
+  return spec;
+}
+
+// The generic prior as it ships, whose constants are the core model's own.
+v1::CalibrationSpec GenericSpec(bool served, const std::vector<Row>& rows, const Case& c) {
+  const auto knew = [served](const Row& row) { return row.served == served; };
+  v1::CalibrationSpec spec;
+  spec.set_id(kGenericIds[served ? 1 : 0]);
+  spec.set_continuous(served);
+  spec.set_samples_used(static_cast<int>(std::count_if(rows.begin(), rows.end(), knew)));
+  WriteEvidence(GenericPriorOf(served), knew, rows, c, spec);
+  spec.add_sources()->set_citation("tests/validation: all rows of this kind, each with its own source");
   return spec;
 }
 
@@ -112,8 +137,11 @@ std::vector<Case> MakeCases(const std::vector<Row>& rows) {
   cases.push_back({"generic prior, as it ships", "generic", Generic(rows)});
   cases.push_back({"generic prior refitted, hardware left out", "generic_hardware_left_out",
                    Only(GenericLeftOut(rows, /*and_engine=*/false), [](const Row& row) { return row.served; })});
+  const Predictions neither = GenericLeftOut(rows, /*and_engine=*/true);
   cases.push_back({"generic prior refitted, hardware and engine left out", "generic_left_out",
-                   GenericLeftOut(rows, /*and_engine=*/true)});
+                   Only(neither, [](const Row& row) { return !row.served; }), kGenericBands});
+  cases.push_back({"generic served prior refitted, hardware and engine left out", "generic_served_left_out",
+                   Only(neither, [](const Row& row) { return row.served; }), kGenericBands});
   cases.push_back({.name = "five random samples of unseen hardware registered",
                    .file = "five_samples",
                    .predictions = RegisterFive(rows),
@@ -123,11 +151,20 @@ std::vector<Case> MakeCases(const std::vector<Row>& rows) {
 
 void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
+void WriteEntry(const v1::CalibrationSpec& spec, const std::string& directory) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(spec, &text);
+  Write(absl::StrCat(directory, "/", spec.id(), ".textproto"), text);
+}
+
 void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, const std::string& directory) {
+  const auto case_of = [&cases](std::string_view file) -> const Case& {
+    return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.file == file; });
+  };
+  WriteEntry(GenericSpec(/*served=*/false, rows, case_of("generic_left_out")), directory);
+  WriteEntry(GenericSpec(/*served=*/true, rows, case_of("generic_served_left_out")), directory);
   for (const Level& level : FitHierarchy(rows, [](const Row&) { return true; })) {
-    std::string text;
-    google::protobuf::TextFormat::PrintToString(SpecOf(level, rows, cases[level.hardware.empty() ? 1 : 0]), &text);
-    Write(absl::StrCat(directory, "/", level.Id(), ".textproto"), text);
+    WriteEntry(SpecOf(level, rows, case_of(level.hardware.empty() ? "hardware_left_out" : "model_left_out")), directory);
   }
 }
 

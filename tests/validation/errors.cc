@@ -95,6 +95,12 @@ std::optional<BandRatio> BandOf(const Predictions& predictions, int metric, cons
   return Errors(Only(predictions, rule.tells), metric).Band(rule.widening);
 }
 
+std::optional<BandRatio> TestedBandOf(const Predictions& predictions, int metric, const BandRule& rule) {
+  const double coverage = NestedCoverage(predictions, metric, rule);
+  if (metric == kTpot && std::isnan(coverage)) return TestedBandOf(predictions, kE2e, rule);
+  return coverage >= kLeastCoverage ? BandOf(predictions, metric, rule) : std::nullopt;
+}
+
 double NestedCoverage(const Predictions& predictions, int metric, const BandRule& rule) {
   std::set<std::string> left_out;
   for (const Prediction& prediction : predictions) left_out.insert(prediction.left_out);
