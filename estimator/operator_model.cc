@@ -43,10 +43,12 @@ void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& 
                       "workload.prompt_tokens"});
 }
 
-// An engine that nobody has measured, or a slip of the pen, is answered as if none was named.
+// An engine that nobody has measured, or a slip of the pen, is answered as if none was named. Under continuous batching
+// every engine may be, so that the provenance says it all.
 void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
   const std::string& engine = scenario.deployment.engine;
-  if (engine.empty() || scenario.calibration != nullptr || efficiencies.speed_of_light) return;
+  const bool calibrated = scenario.calibration != nullptr && !scenario.calibration->engine.empty();
+  if (engine.empty() || calibrated || efficiencies.speed_of_light || IsContinuous(scenario)) return;
   warnings.push_back(
       {WarningCode::kFigureAbsent,
        absl::StrCat("the catalog has no calibration of engine ", engine, " for this; answered as without an engine"),
@@ -152,10 +154,6 @@ void FillDetail(const Replica& replica, const Served& served, const Detail& deta
   if (detail.operators) FillOperators(replica, served, estimate);
   if (detail.token_latencies) FillTokenLatencies(served, estimate.token_latencies);
 }
-
-}  // namespace
-
-namespace {
 
 Provenance ProvenanceOf(const Calibration& calibration) {
   if (!calibration.hardware_id.empty()) return Provenance::kCalibrated;

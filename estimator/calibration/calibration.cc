@@ -5,16 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 
 namespace foretoken {
 namespace {
-
-std::string KeyOf(std::string_view hardware_id, std::string_view engine, bool continuous) {
-  std::string key(hardware_id);
-  key += continuous ? "|continuous|" : "|static|";
-  return key += engine;
-}
 
 // "0.12.1" as 12.0: majors and minors in order, a major as far as a thousand minors. NaN: not such a version.
 double VersionNumber(std::string_view engine) {
@@ -40,12 +33,12 @@ void SetBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
 
 Calibrations::Calibrations(std::vector<Calibration> calibrations) : all_(std::move(calibrations)) {
   for (const Calibration& calibration : all_) {
-    by_key_[KeyOf(calibration.hardware_id, calibration.engine, calibration.continuous)] = &calibration;
+    by_key_[{calibration.hardware_id, calibration.engine, calibration.continuous}] = &calibration;
   }
 }
 
 const Calibration* Calibrations::Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const {
-  const auto found = by_key_.find(KeyOf(hardware_id, engine, continuous));
+  const auto found = by_key_.find({hardware_id, engine, continuous});
   return found == by_key_.end() ? nullptr : found->second;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -43,7 +44,7 @@ class Calibrations {
  public:
   Calibrations() = default;
   explicit Calibrations(std::vector<Calibration> calibrations);
-  Calibrations(const Calibrations&) = delete;  // the map points into the vector
+  Calibrations(const Calibrations&) = delete;  // the map looks into the vector
   Calibrations& operator=(const Calibrations&) = delete;
 
   // The closest one: of this device, else of engines alone; in each of this engine and version, of the engine's nearest
@@ -60,8 +61,10 @@ class Calibrations {
   const Calibration* Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const;
   const Calibration* NearestVersion(std::string_view hardware_id, std::string_view engine, bool continuous) const;
 
+  using Key = std::tuple<std::string_view, std::string_view, bool>;  // hardware_id, engine, continuous
+
   std::vector<Calibration> all_;
-  absl::flat_hash_map<std::string, const Calibration*> by_key_;
+  absl::flat_hash_map<Key, const Calibration*> by_key_;  // views of what is in all_
 };
 
 // The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is

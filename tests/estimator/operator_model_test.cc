@@ -125,6 +125,9 @@ TEST(OperatorModelTest, WarnsOfAnEngineThatNobodyMeasured) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "deployment.engine");
   EXPECT_THAT(warnings[0].message, HasSubstr("no calibration of engine vlm"));
+  const Calibration generic{.id = "generic", .efficiencies = GenericPrior()};
+  scenario.calibration = &generic;
+  EXPECT_EQ(MustEstimate(scenario).warnings.size(), 1u);
   const Calibration calibration{.id = "vlm", .engine = "vlm", .efficiencies = GenericPrior()};
   scenario.calibration = &calibration;
   EXPECT_THAT(MustEstimate(scenario).warnings, testing::IsEmpty());
