@@ -19,8 +19,8 @@
 
 namespace foretoken {
 
-// Rises with every change of a formula: parameters that were fitted to other formulas mean something else.
-inline constexpr int kModelVersion = 2;
+// Rises with every change of a formula or of what is fitted: parameters that were fitted to others mean something else.
+inline constexpr int kModelVersion = 3;
 
 // Measured over predicted: between `low` and `high` in a `coverage` share of unseen cases.
 struct BandRatio {

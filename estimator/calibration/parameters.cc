@@ -19,7 +19,7 @@ constexpr std::array kParameters = {
     Parameter{"link_efficiency", "1", &E::link, nullptr, 0.4, 0.02, 1},
     Parameter{"link_latency", "s", nullptr, &E::link_latency, 0.8, 1e-7, 1e-3},
     Parameter{"layer_gap", "s", nullptr, &E::layer_gap, 1.0, 1e-7, 1e-2},
-    Parameter{"host_step", "s", nullptr, &E::host_step, 1.5, 1e-6, 1},
+    Parameter{"host_layer", "s", nullptr, &E::host_layer, 1.5, 1e-8, 1e-2},
     Parameter{"host_request", "s", nullptr, &E::host_request, 1.2, 1e-8, 1e-1},
     Parameter{"admission", "s", nullptr, &E::admission, 1.3, 1e-6, 1},
     Parameter{"admission_per_request", "s", nullptr, &E::admission_per_request, 1.3, 1e-7, 1e-1},
