@@ -32,7 +32,8 @@ struct OperatorMethod {
 // device), or the generic prior; the speed of light where the scenario asks for it.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
-// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: those of MakeStepModel; those of Serve (serving.h).
+// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: those of MakeStepModel; those
+// of Serve (serving.h).
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 

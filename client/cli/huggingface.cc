@@ -15,87 +15,21 @@ namespace {
 
 // Fields that change no count of bytes or operations: settings of training, sampling, numerics and of the rotary
 // embedding, and names.
-const std::vector<std::string>& WithoutCost() {
-  static const auto& names = *new std::vector<std::string>{"_name_or_path",
-                                                           "architectures",
-                                                           "model_type",
-                                                           "auto_map",
-                                                           "transformers_version",
-                                                           "use_cache",
-                                                           "initializer_range",
-                                                           "task_specific_params",
-                                                           "torch_dtype",
-                                                           "dtype",
-                                                           "pretraining_tp",
-                                                           "unsloth_fixed",
-                                                           "bos_token_id",
-                                                           "eos_token_id",
-                                                           "pad_token_id",
-                                                           "sep_token_id",
-                                                           "unk_token_id",
-                                                           "bos_token",
-                                                           "eos_token",
-                                                           "hidden_act",
-                                                           "hidden_activation",
-                                                           "activation_function",
-                                                           "activation",
-                                                           "rms_norm_eps",
-                                                           "layer_norm_eps",
-                                                           "layer_norm_epsilon",
-                                                           "norm_epsilon",
-                                                           "rope_theta",
-                                                           "rope_scaling",
-                                                           "rope_parameters",
-                                                           "rope_local_base_freq",
-                                                           "rotary_pct",
-                                                           "rotary_emb_base",
-                                                           "rotary_dim",
-                                                           "partial_rotary_factor",
-                                                           "original_max_position_embeddings",
-                                                           "rope_interleave",
-                                                           "attention_dropout",
-                                                           "hidden_dropout",
-                                                           "resid_pdrop",
-                                                           "embd_pdrop",
-                                                           "attn_pdrop",
-                                                           "dropout",
-                                                           "classifier_dropout",
-                                                           "summary_activation",
-                                                           "summary_first_dropout",
-                                                           "summary_proj_to_labels",
-                                                           "summary_type",
-                                                           "summary_use_proj",
-                                                           "scale_attn_weights",
-                                                           "scale_attn_by_inverse_layer_idx",
-                                                           "reorder_and_upcast_attn",
-                                                           "attn_logit_softcapping",
-                                                           "final_logit_softcapping",
-                                                           "query_pre_attn_scalar",
-                                                           "cache_implementation",
-                                                           "router_aux_loss_coef",
-                                                           "router_jitter_noise",
-                                                           "output_router_logits",
-                                                           "norm_topk_prob",
-                                                           "routed_scaling_factor",
-                                                           "scoring_func",
-                                                           "topk_group",
-                                                           "n_group",
-                                                           "topk_method",
-                                                           "seq_aux",
-                                                           "aux_loss_alpha",
-                                                           "ep_size",
-                                                           "num_nextn_predict_layers",
-                                                           "gradient_checkpointing",
-                                                           "output_attentions",
-                                                           "output_hidden_states",
-                                                           "return_dict",
-                                                           "embd_layer",
-                                                           "alibi",
-                                                           "attention_probs_dropout_prob",
-                                                           "hidden_dropout_prob",
-                                                           "is_decoder"};
-  return names;
-}
+constexpr const char* kWithoutCost[] = {
+    "_name_or_path", "architectures", "model_type", "auto_map", "transformers_version", "use_cache",
+    "initializer_range", "task_specific_params", "torch_dtype", "dtype", "pretraining_tp", "unsloth_fixed",
+    "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "bos_token", "eos_token",
+    "hidden_act", "hidden_activation", "activation_function", "activation", "rms_norm_eps", "layer_norm_eps",
+    "layer_norm_epsilon", "norm_epsilon", "rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq",
+    "rotary_pct", "rotary_emb_base", "rotary_dim", "partial_rotary_factor", "original_max_position_embeddings",
+    "rope_interleave", "attention_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
+    "classifier_dropout", "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+    "summary_use_proj", "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn",
+    "attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar", "cache_implementation",
+    "router_aux_loss_coef", "router_jitter_noise", "output_router_logits", "norm_topk_prob",
+    "routed_scaling_factor", "scoring_func", "topk_group", "n_group", "topk_method", "seq_aux", "aux_loss_alpha",
+    "ep_size", "num_nextn_predict_layers", "gradient_checkpointing", "output_attentions", "output_hidden_states",
+    "return_dict", "embd_layer", "alibi", "attention_probs_dropout_prob", "hidden_dropout_prob", "is_decoder"};
 
 v1::Dtype TorchDtype(ConfigReader& config) {
   const std::string name = config.Has("torch_dtype") ? config.Text("torch_dtype") : config.Text("dtype");
@@ -159,7 +93,7 @@ absl::StatusOr<v1::ModelSpec> ModelFromHuggingFace(const std::string& text, cons
   spec.set_native_dtype(TorchDtype(config));
   ReadQuantization(config, spec);
   family->second(config, spec);
-  config.Ignore(WithoutCost());
+  config.Ignore({std::begin(kWithoutCost), std::end(kWithoutCost)});
   const absl::Status status = config.Finish(file, ignore);
   if (!status.ok()) return status;
   AddSource(file, spec);

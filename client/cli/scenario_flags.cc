@@ -1,6 +1,7 @@
 #include "client/cli/scenario_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/enum_text.h"
@@ -20,98 +21,110 @@ struct Flag {
 
 struct Group {
   const char* name;
-  std::vector<Flag> flags;
+  std::span<const Flag> flags;
 };
 
-const std::vector<Group>& Groups() {
-  static const auto& groups = *new std::vector<Group>{
-      {"Question",
-       {{"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
-        {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
-        {"--method", "method", "How to compute, else the best available"}}},
-      {"Workload",
-       {{"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
-        {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
-        {"-o,--output-tokens", "workload.output_tokens", "Output tokens of each sequence, the first included"},
-        {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV is cached already"},
-        {"--prefix-load-bandwidth", "workload.prefix_load_bytes_per_second",
-         "Bytes/s per device at which a prefix that is not resident is loaded"},
-        {"--output-mean", "workload.output_length_distribution.mean_tokens",
-         "Mean output length where sequences differ, tokens"},
-        {"--output-max", "workload.output_length_distribution.max_tokens",
-         "Longest output where sequences differ, tokens"},
-        {"--batching", "workload.batching_policy", "How requests are batched"},
-        {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
-        {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
-         "Tokens/s at which the prompt arrives (pipelined prompt cache)"},
-        {"--request-rate", "workload.request_rate_per_second", "Requests/s that arrive; absent: closed loop"},
-        {"--batching-window", "workload.batching_window_seconds", "Longest wait for a dynamic batch to fill"},
-        {"--capacity", "workload.capacity_policy", "What happens when the batch does not fit"},
-        {"--routing", "workload.expert_routing", "How the tokens of a batch choose their experts"},
-        {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; absent: not counted"},
-        {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
-         "KPI method: tokens whose prefill shares one read of the weights"},
-        {"--compute-utilization", "workload.compute_utilization",
-         "KPI method: share of the peak rate that prefill reaches"}}},
-      {"Deployment",
-       {{"--tp", "deployment.tensor_parallel", "Tensor parallel degree"},
-        {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
-        {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
-        {"--dp", "deployment.data_parallel", "Data parallel degree"},
-        {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
-        {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
-        {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},
-        {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
-        {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
-        {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
-        {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
-        {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",
-         "Bytes/s per device between nodes, one direction"},
-        {"--attention", "deployment.attention_kernel", "How the attention kernel handles its scores"},
-        {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are separate passes over memory"},
-        {"--roofline-exponent", "deployment.roofline_exponent", "Exponent of the roofline's smooth maximum, or inf"},
-        {"--price", "deployment.price_per_device_hour", "Price of a device for an hour, in any currency"}}},
-      {"Speculative decoding",
-       {{"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id"},
-        {"--draft-tokens", "speculative_decoding.draft_tokens", "Tokens that the draft proposes in a round"},
-        {"--acceptance", "speculative_decoding.acceptance_rate",
-         "Chance that a proposed token is accepted if those before it were"},
-        {"--draft-tp", "speculative_decoding.draft_deployment.tensor_parallel",
-         "Tensor parallel degree of the draft, else the model's"}}},
-      {"Disaggregated prefill (the deployment then only decodes)",
-       {{"--prefill-replicas", "disaggregated_prefill.prefill_replicas", "Replicas that prefill"},
-        {"--decode-replicas", "disaggregated_prefill.decode_replicas", "Replicas that decode"},
-        {"--prefill-hardware", "disaggregated_prefill.hardware_id", "Hardware of the prefill replicas, else the same"},
-        {"--prefill-tp", "disaggregated_prefill.deployment.tensor_parallel",
-         "Tensor parallel degree of a prefill replica; with any flag of its deployment the rest is the default"},
-        {"--prefill-pp", "disaggregated_prefill.deployment.pipeline_parallel", "Pipeline parallel degree, likewise"},
-        {"--prefill-price", "disaggregated_prefill.deployment.price_per_device_hour", "Price, likewise"},
-        {"--prefill-batch", "disaggregated_prefill.batch_size", "Prompts that a prefill replica takes together"},
-        {"--transfer-bandwidth", "disaggregated_prefill.transfer_bytes_per_second",
-         "Bytes/s at which one replica sends KV cache to another"},
-        {"--transfer-latency", "disaggregated_prefill.transfer_latency_seconds", "Latency of such a transfer"},
-        {"--layerwise-transfer", "disaggregated_prefill.layerwise_transfer",
-         "Each layer's KV cache is sent as soon as it is computed"}}},
-      {"Live load (what the replica is doing)",
-       {{"--load-time", "live_load.time_observed", "When the load was read, as 2026-01-31T12:00:00Z"},
-        {"--running", "live_load.running_sequences", "Sequences that are decoding"},
-        {"--running-context", "live_load.running_context_tokens", "Mean context of the running sequences, tokens"},
-        {"--remaining-output", "live_load.remaining_output_tokens",
-         "Mean output tokens that the running sequences still have to produce"},
-        {"--waiting", "live_load.waiting_requests", "Requests that wait for admission"},
-        {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the waiting requests"},
-        {"--in-flight-tokens", "live_load.in_flight_prefill_tokens",
-         "Prompt tokens of admitted requests that are still to be prefilled"},
-        {"--free-kv-tokens", "live_load.free_kv_tokens", "Tokens for which KV cache is free"},
-        {"--max-num-seqs", "live_load.max_num_seqs", "Most sequences that the engine runs at once"},
-        {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
-        {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}}},
-      {"Objective (exit 1 when it is missed)",
-       {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
-        {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
-        {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}}}};
-  return groups;
-}
+constexpr Flag kQuestion[] = {
+    {"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
+    {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
+    {"--method", "method", "How to compute, else the best available"}};
+
+constexpr Flag kWorkload[] = {
+    {"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
+    {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
+    {"-o,--output-tokens", "workload.output_tokens", "Output tokens of each sequence, the first included"},
+    {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV is cached already"},
+    {"--prefix-load-bandwidth", "workload.prefix_load_bytes_per_second",
+     "Bytes/s per device at which a prefix that is not resident is loaded"},
+    {"--output-mean", "workload.output_length_distribution.mean_tokens",
+     "Mean output length where sequences differ, tokens"},
+    {"--output-max", "workload.output_length_distribution.max_tokens",
+     "Longest output where sequences differ, tokens"},
+    {"--batching", "workload.batching_policy", "How requests are batched"},
+    {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
+    {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
+     "Tokens/s at which the prompt arrives (pipelined prompt cache)"},
+    {"--request-rate", "workload.request_rate_per_second", "Requests/s that arrive; absent: closed loop"},
+    {"--batching-window", "workload.batching_window_seconds", "Longest wait for a dynamic batch to fill"},
+    {"--capacity", "workload.capacity_policy", "What happens when the batch does not fit"},
+    {"--routing", "workload.expert_routing", "How the tokens of a batch choose their experts"},
+    {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; absent: not counted"},
+    {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
+     "KPI method: tokens whose prefill shares one read of the weights"},
+    {"--compute-utilization", "workload.compute_utilization",
+     "KPI method: share of the peak rate that prefill reaches"}};
+
+constexpr Flag kDeployment[] = {
+    {"--tp", "deployment.tensor_parallel", "Tensor parallel degree"},
+    {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
+    {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
+    {"--dp", "deployment.data_parallel", "Data parallel degree"},
+    {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
+    {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
+    {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},
+    {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
+    {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
+    {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
+    {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
+    {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",
+     "Bytes/s per device between nodes, one direction"},
+    {"--attention", "deployment.attention_kernel", "How the attention kernel handles its scores"},
+    {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are separate passes over memory"},
+    {"--roofline-exponent", "deployment.roofline_exponent", "Exponent of the roofline's smooth maximum, or inf"},
+    {"--price", "deployment.price_per_device_hour", "Price of a device for an hour, in any currency"}};
+
+constexpr Flag kSpeculativeDecoding[] = {
+    {"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id"},
+    {"--draft-tokens", "speculative_decoding.draft_tokens", "Tokens that the draft proposes in a round"},
+    {"--acceptance", "speculative_decoding.acceptance_rate",
+     "Chance that a proposed token is accepted if those before it were"},
+    {"--draft-tp", "speculative_decoding.draft_deployment.tensor_parallel",
+     "Tensor parallel degree of the draft, else the model's"}};
+
+constexpr Flag kDisaggregatedPrefill[] = {
+    {"--prefill-replicas", "disaggregated_prefill.prefill_replicas", "Replicas that prefill"},
+    {"--decode-replicas", "disaggregated_prefill.decode_replicas", "Replicas that decode"},
+    {"--prefill-hardware", "disaggregated_prefill.hardware_id", "Hardware of the prefill replicas, else the same"},
+    {"--prefill-tp", "disaggregated_prefill.deployment.tensor_parallel",
+     "Tensor parallel degree of a prefill replica; with any flag of its deployment the rest is the default"},
+    {"--prefill-pp", "disaggregated_prefill.deployment.pipeline_parallel", "Pipeline parallel degree, likewise"},
+    {"--prefill-price", "disaggregated_prefill.deployment.price_per_device_hour", "Price, likewise"},
+    {"--prefill-batch", "disaggregated_prefill.batch_size", "Prompts that a prefill replica takes together"},
+    {"--transfer-bandwidth", "disaggregated_prefill.transfer_bytes_per_second",
+     "Bytes/s at which one replica sends KV cache to another"},
+    {"--transfer-latency", "disaggregated_prefill.transfer_latency_seconds", "Latency of such a transfer"},
+    {"--layerwise-transfer", "disaggregated_prefill.layerwise_transfer",
+     "Each layer's KV cache is sent as soon as it is computed"}};
+
+constexpr Flag kLiveLoad[] = {
+    {"--load-time", "live_load.time_observed", "When the load was read, as 2026-01-31T12:00:00Z"},
+    {"--running", "live_load.running_sequences", "Sequences that are decoding"},
+    {"--running-context", "live_load.running_context_tokens", "Mean context of the running sequences, tokens"},
+    {"--remaining-output", "live_load.remaining_output_tokens",
+     "Mean output tokens that the running sequences still have to produce"},
+    {"--waiting", "live_load.waiting_requests", "Requests that wait for admission"},
+    {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the waiting requests"},
+    {"--in-flight-tokens", "live_load.in_flight_prefill_tokens",
+     "Prompt tokens of admitted requests that are still to be prefilled"},
+    {"--free-kv-tokens", "live_load.free_kv_tokens", "Tokens for which KV cache is free"},
+    {"--max-num-seqs", "live_load.max_num_seqs", "Most sequences that the engine runs at once"},
+    {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
+    {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}};
+
+constexpr Flag kObjective[] = {
+    {"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+    {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+    {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
+
+constexpr Group kGroups[] = {
+    {"Question", kQuestion},
+    {"Workload", kWorkload},
+    {"Deployment", kDeployment},
+    {"Speculative decoding", kSpeculativeDecoding},
+    {"Disaggregated prefill (the deployment then only decodes)", kDisaggregatedPrefill},
+    {"Live load (what the replica is doing)", kLiveLoad},
+    {"Objective (exit 1 when it is missed)", kObjective},
+};
 
 const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenario::descriptor(), flag.path); }
 
@@ -150,7 +163,7 @@ void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::strin
 }  // namespace
 
 void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
-  for (const Group& group : Groups()) {
+  for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {
       const bool skip = scope == ScenarioScope::kWithoutHardware && std::string_view(flag.path) == "hardware_id";
       if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
@@ -168,7 +181,7 @@ absl::StatusOr<v1::Scenario> ScenarioFlags::Build(std::istream& in) const {
     const absl::Status status = ReadMessage(file_, in, scenario);
     if (!status.ok()) return status;
   }
-  for (const Group& group : Groups()) {
+  for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {
       const auto text = texts_.find(flag.path);
       if (text == texts_.end() || text->second.empty()) continue;

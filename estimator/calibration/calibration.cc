@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-
 namespace foretoken {
 namespace {
 

@@ -115,8 +115,9 @@ bool Overlay::Reset(StoreContents contents) {
     if (known == etags_.end() || known->second != entry.etag) entries.push_back(std::move(entry));
   }
   for (const auto& [key, etag] : etags_) {
-    if (!seen.contains(key))
+    if (!seen.contains(key)) {
       entries.push_back({.kind = key.first, .id = key.second, .value = {}, .etag = "", .fault = ""});
+    }
   }
   const bool changed = !entries.empty() || revision_ != contents.revision;
   ApplyEntries(entries);

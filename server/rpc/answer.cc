@@ -57,8 +57,9 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
                  v1::Estimate& message) {
   WriteEstimate(estimate, message);
   if (!estimate.calibration_id.empty()) {
-    if (const auto age = CalibrationAge(estimate, scenario, moment))
+    if (const auto age = CalibrationAge(estimate, scenario, moment)) {
       SetDuration(*age, *message.mutable_calibration_age());
+    }
   }
   if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);

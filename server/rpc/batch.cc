@@ -149,7 +149,9 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
   Estimate estimate;
   response.mutable_results()->Reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
-    if (i % kBetweenLooks == 0 && abandoned()) return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
+    if (i % kBetweenLooks == 0 && abandoned()) {
+      return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
+    }
     ReadCandidate(request, i, last, reader);
     v1::CandidateResult* result = response.add_results();
     if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);

@@ -94,11 +94,17 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
 
 bool FieldPath::Holds(double value) const {
   if (kind_ == FieldKind::kNumber) return !std::isnan(value);
-  // 2^53: past it a double no longer names one integer.
-  const double limit = field_->cpp_type() == FieldDescriptor::CPPTYPE_INT32
-                           ? static_cast<double>(std::numeric_limits<int32_t>::max())
-                           : 9007199254740992.0;
-  return std::abs(value) <= limit && std::floor(value) == value;
+  return std::abs(value) <= static_cast<double>(LargestInteger()) && std::floor(value) == value;
+}
+
+std::string FieldPath::AllowedNumbers() const {
+  if (kind_ == FieldKind::kNumber) return "numbers";
+  return absl::StrCat("whole numbers from ", -LargestInteger(), " to ", LargestInteger());
+}
+
+int64_t FieldPath::LargestInteger() const {
+  constexpr int64_t kExact = int64_t{1} << 53;  // past it a double no longer names one integer
+  return field_->cpp_type() == FieldDescriptor::CPPTYPE_INT32 ? std::numeric_limits<int32_t>::max() : kExact;
 }
 
 google::protobuf::Message& FieldPath::Parent(v1::Scenario& scenario) const {

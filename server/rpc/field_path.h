@@ -2,6 +2,7 @@
 #ifndef FORETOKEN_SERVER_RPC_FIELD_PATH_H_
 #define FORETOKEN_SERVER_RPC_FIELD_PATH_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ class FieldPath {
   Part part() const { return part_; }
   // Whether a number is one that the field can hold: whole and in range for an integer.
   bool Holds(double value) const;
+  // Those in words: "whole numbers from -2147483647 to 2147483647".
+  std::string AllowedNumbers() const;
 
   // Sets the field, and makes it present. REQUIRES: a value of its kind, that it Holds.
   void SetNumber(double value, v1::Scenario& scenario) const;
@@ -34,6 +37,7 @@ class FieldPath {
   void SetDtype(int value, v1::Scenario& scenario) const;
 
  private:
+  int64_t LargestInteger() const;
   google::protobuf::Message& Parent(v1::Scenario& scenario) const;
 
   std::string text_;

@@ -196,10 +196,12 @@ absl::Status CheckQuestion(const v1::SolveRequest& request) {
   if (!request.has_base()) fields.Required("base");
   if (request.solve_for() == v1::SOLVE_FOR_UNSPECIFIED) fields.Required("solve_for");
   fields.Enum("solve_for", request.solve_for(), v1::SolveFor_MAX);
-  if (hardware && request.has_min_value())
+  if (hardware && request.has_min_value()) {
     fields.Add("min_value", "min_value is given; allowed with a number to solve for, not with hardware");
-  if (hardware && request.has_max_value())
+  }
+  if (hardware && request.has_max_value()) {
     fields.Add("max_value", "max_value is given; allowed with a number to solve for, not with hardware");
+  }
   if (!hardware && !request.candidates().empty()) {
     fields.Add("candidates",
                absl::StrCat(request.candidates_size(), " candidates; allowed with hardware only, else 0"));

@@ -39,6 +39,11 @@ absl::Status CheckEnds(const v1::Range& range, bool logarithmic, std::string_vie
                  absl::StrCat("count ", range.count(), "; allowed 1 to ", kMaxAxisValues));
 }
 
+absl::Status CannotHold(const FieldPath& field, double number, std::string_view path) {
+  return Refusal(Reason::kInvalidField, path,
+                 absl::StrCat(number, " on ", field.text(), "; allowed ", field.AllowedNumbers()));
+}
+
 }  // namespace
 
 absl::StatusOr<Axis> Axis::Resolve(const v1::SweepAxis& message, std::string_view path) {
@@ -83,9 +88,7 @@ absl::Status Axis::ReadNumbers(const v1::SweepAxis& message) {
   size_ = list.values_size();
   for (int i = 0; i < size_; ++i) {
     if (field_.Holds(numbers_[i])) continue;
-    return Refusal(Reason::kInvalidField, ValuePath(i),
-                   absl::StrCat(numbers_[i], " on ", field_.text(), "; allowed ",
-                                field_.kind() == FieldKind::kInteger ? "whole numbers in its range" : "numbers"));
+    return CannotHold(field_, numbers_[i], ValuePath(i));
   }
   return absl::OkStatus();
 }
@@ -101,10 +104,7 @@ absl::Status Axis::ReadRange(const v1::Range& range, bool logarithmic) {
       number = std::round(number);
       if (!numbers_.empty() && numbers_.back() == number) continue;  // a range is monotone: repeats are neighbours
     }
-    if (!field_.Holds(number)) {
-      return Refusal(Reason::kInvalidField, values_path_,
-                     absl::StrCat(number, " on ", field_.text(), "; allowed whole numbers in its range"));
-    }
+    if (!field_.Holds(number)) return CannotHold(field_, number, values_path_);
     numbers_.push_back(number);
   }
   size_ = static_cast<int>(numbers_.size());
