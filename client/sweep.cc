@@ -14,6 +14,12 @@ std::string DtypeText(int dtype) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "DTYPE_"));
 }
 
+// Of a column that has a value a point, or one for all.
+int ValueAt(const google::protobuf::RepeatedField<int>& column, int index) {
+  if (column.size() == 1) return column[0];
+  return index < column.size() ? column[index] : 0;
+}
+
 }  // namespace
 
 std::vector<AxisValue> AxisValues(const v1::SweepAxis& axis) {
@@ -47,9 +53,9 @@ SweepRow RowOf(const SweepGrid& grid, const v1::SweepChunk& chunk, int index) {
     const bool known = index < column.values_size();
     row.metrics.push_back(known ? column.values(index) : std::numeric_limits<double>::quiet_NaN());
   }
-  if (index < chunk.statuses_size()) row.status = chunk.statuses(index);
-  if (index < chunk.reasons_size()) row.reason = chunk.reasons(index);
-  if (index < chunk.provenances_size()) row.provenance = chunk.provenances(index);
+  row.status = ValueAt(chunk.statuses(), index);
+  row.reason = static_cast<v1::Reason>(ValueAt(chunk.reasons(), index));
+  row.provenance = static_cast<v1::Provenance>(ValueAt(chunk.provenances(), index));
   return row;
 }
 

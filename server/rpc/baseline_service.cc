@@ -16,9 +16,9 @@ class ColumnsReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
       column->set_metric(static_cast<v1::Metric>(metric));
       column->mutable_values()->Resize(points_, metric / 3.0);
     }
-    chunk.mutable_statuses()->Resize(points_, 0);
-    chunk.mutable_reasons()->Resize(points_, v1::REASON_UNSPECIFIED);
-    chunk.mutable_provenances()->Resize(points_, v1::PROVENANCE_CALIBRATED);
+    chunk.add_statuses(0);
+    chunk.add_reasons(v1::REASON_UNSPECIFIED);
+    chunk.add_provenances(v1::PROVENANCE_CALIBRATED);
     Next();
   }
 

@@ -23,6 +23,11 @@ void SetPoint(const TradeOff& point, v1::FrontierPoint& message) {
   message.set_output_tokens_per_second_per_device(point.throughput);
 }
 
+// What all points have is said once.
+void Shorten(google::protobuf::RepeatedField<int>& column) {
+  if (std::equal(column.begin() + 1, column.end(), column.begin())) column.Truncate(1);
+}
+
 }  // namespace
 
 SweepRunner::SweepRunner(SweepPlan plan)
@@ -89,6 +94,9 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> abandoned, v1::SweepChunk&
     }
     row += ComputePoints(row, points - row, chunk);
   }
+  Shorten(*chunk.mutable_statuses());
+  Shorten(*chunk.mutable_reasons());
+  Shorten(*chunk.mutable_provenances());
   chunk.set_progress(static_cast<double>(next_point_) / static_cast<double>(plan_.total_points));
   return true;
 }

@@ -44,6 +44,20 @@ TEST(RowOfTest, ColumnsOfOnePoint) {
   EXPECT_TRUE(std::isnan(row.metrics[0]));
   EXPECT_EQ(row.status, 9);
   EXPECT_EQ(row.reason, v1::REASON_OUT_OF_MEMORY);
+  EXPECT_EQ(row.provenance, v1::PROVENANCE_UNSPECIFIED);
+}
+
+TEST(RowOfTest, AColumnOfOneValueHoldsForAllPoints) {
+  v1::SweepChunk chunk;
+  chunk.set_num_points(2);
+  chunk.add_statuses(0);
+  chunk.add_reasons(v1::REASON_UNSPECIFIED);
+  chunk.add_provenances(v1::PROVENANCE_CALIBRATED);
+  for (const int point : {0, 1}) {
+    const SweepRow row = RowOf(SweepGrid(Header()), chunk, point);
+    EXPECT_EQ(row.status, 0);
+    EXPECT_EQ(row.provenance, v1::PROVENANCE_CALIBRATED);
+  }
 }
 
 }  // namespace

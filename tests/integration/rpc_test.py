@@ -100,12 +100,18 @@ class EveryRpc(unittest.TestCase):
         self.assertEqual(errors, 10)
         for chunk in chunks:
             self.assertEqual([column.metric for column in chunk.columns], [1, 2])
-            for i, status in enumerate(chunk.statuses):
+            for i in range(chunk.num_points):
+                status, reason = self.value_at(chunk.statuses, i), self.value_at(chunk.reasons, i)
                 values = [column.values[i] for column in chunk.columns]
                 self.assertEqual(status == 0, all(math.isfinite(value) and value > 0 for value in values))
-                self.assertEqual(status == 0, chunk.reasons[i] == 0)
+                self.assertEqual(status == 0, reason == 0)
                 if status != 0:
                     self.assertTrue(all(self.is_quiet_nan(value) for value in values))
+
+    @staticmethod
+    def value_at(column, point):
+        """Of a column that has a value a point, or one for all."""
+        return column[0] if len(column) == 1 else column[point]
 
     @staticmethod
     def is_quiet_nan(value):

@@ -23,6 +23,13 @@ struct Grid {
   v1::SweepSummary summary;
 };
 
+// Adds a column that has a value a point, or one for all of them.
+void Append(const google::protobuf::RepeatedField<int>& column, int points, std::vector<int>& out) {
+  if (column.size() == 1) return static_cast<void>(out.insert(out.end(), static_cast<size_t>(points), column[0]));
+  EXPECT_EQ(column.size(), points);
+  out.insert(out.end(), column.begin(), column.end());
+}
+
 class SweepRowTest : public testing::Test {
  protected:
   SweepRowTest()
@@ -44,9 +51,9 @@ class SweepRowTest : public testing::Test {
         grid.columns[static_cast<size_t>(i)].insert(grid.columns[static_cast<size_t>(i)].end(), values.begin(),
                                                     values.end());
       }
-      grid.statuses.insert(grid.statuses.end(), chunk.statuses().begin(), chunk.statuses().end());
-      grid.reasons.insert(grid.reasons.end(), chunk.reasons().begin(), chunk.reasons().end());
-      grid.provenances.insert(grid.provenances.end(), chunk.provenances().begin(), chunk.provenances().end());
+      Append(chunk.statuses(), chunk.num_points(), grid.statuses);
+      Append(chunk.reasons(), chunk.num_points(), grid.reasons);
+      Append(chunk.provenances(), chunk.num_points(), grid.provenances);
     }
     grid.summary = runner.Summary();
     return grid;

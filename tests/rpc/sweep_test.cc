@@ -98,6 +98,22 @@ TEST_F(SweepTest, ARefusedPointCarriesItsReasonAndTheSweepGoesOn) {
   EXPECT_EQ(got.summary.refused_points(), 1);
 }
 
+TEST_F(SweepTest, WhatAllPointsOfAChunkHaveIsSaidOnce) {
+  v1::SweepRequest request;
+  *request.mutable_base() = Scenario(1, 100, 10);
+  constexpr int kChunk = 1024;
+  std::vector<double> batches(kChunk, 1);
+  batches.insert(batches.end(), 2, 1'000'000);
+  AddNumbers("workload.batch_size", batches, request);
+  request.set_chunk_points(kChunk);
+  const Received got = Sweep(request);
+  ASSERT_EQ(got.chunks.size(), 2u);
+  EXPECT_THAT(got.chunks[0].statuses(), ElementsAre(0));
+  EXPECT_THAT(got.chunks[0].provenances(), ElementsAre(v1::PROVENANCE_DATASHEET));
+  EXPECT_THAT(got.chunks[1].reasons(), ElementsAre(v1::REASON_OUT_OF_MEMORY));
+  EXPECT_THAT(got.chunks[1].provenances(), ElementsAre(v1::PROVENANCE_UNSPECIFIED));
+}
+
 TEST_F(SweepTest, RangesAreSpelledOutAndChunked) {
   v1::SweepRequest request;
   *request.mutable_base() = Scenario(1, 100, 10);
