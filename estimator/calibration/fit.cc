@@ -12,12 +12,23 @@ namespace {
 
 constexpr int kMostIterations = 40;
 constexpr double kProbe = 1e-4;      // step of the numerical derivative, in log
-constexpr double kConverged = 1e-5;  // relative change of the objective
+constexpr double kConverged = 1e-4;  // relative change of the objective
 constexpr double kFirstDamping = 1e-3;
 constexpr double kMostDamping = 1e8;
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+// `machines`: those known of these efficiencies; null: none.
+Times Predict(const Scenario& scenario, const Efficiencies& efficiencies, const StepModelCache* machines) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  StepModelMemo memo;
+  memo.Forget(machines);
+  Estimate estimate;
+  const absl::Status status =
+      FillOperatorModel(scenario, efficiencies, Provenance::kCalibrated, Detail{}, memo, estimate);
+  return status.ok() ? TimesOf(estimate) : Times{kNone, kNone, kNone};
+}
 
 // The problem in the logarithms of the parameters.
 class Problem {
@@ -53,10 +64,11 @@ class Problem {
   // Log of predicted over measured in units of the noise, one a sample and metric; 0 where there is none.
   VectorXd Residuals(const VectorXd& x) const {
     const Efficiencies efficiencies = At(x);
+    const StepModelCache machines;  // campaigns vary batches and lengths on a few deployments
     VectorXd residuals(static_cast<Eigen::Index>(samples_.size()) * kNumMetrics);
     Eigen::Index row = 0;
     for (const Sample& sample : samples_) {
-      const Times predicted = PredictTimes(sample.scenario, efficiencies);
+      const Times predicted = Predict(sample.scenario, efficiencies, &machines);
       for (int metric = 0; metric < kNumMetrics; ++metric) {
         const double residual = std::log(predicted[metric] / sample.measured[metric]) / noise_;
         residuals[row++] = std::isfinite(residual) ? residual : 0;
@@ -115,11 +127,28 @@ class Problem {
   VectorXd mean_, precision_;
 };
 
+double Low(int i) { return std::log(Parameters()[i].low); }
+double High(int i) { return std::log(Parameters()[i].high); }
+
 // Values stay where Set would clamp them.
 void Clamp(VectorXd& x) {
+  for (int i = 0; i < Problem::Size(); ++i) x[i] = std::clamp(x[i], Low(i), High(i));
+}
+
+// The damped step. Parameters that rest at a bound and are drawn beyond it stay, and the others step as if they were
+// constants: a step that is cut off at a bound would not lead downhill.
+VectorXd Step(const VectorXd& x, const MatrixXd& curvature, const VectorXd& gradient, double damping) {
+  MatrixXd damped = curvature;
+  damped.diagonal() *= 1 + damping;
+  VectorXd slope = gradient;
   for (int i = 0; i < Problem::Size(); ++i) {
-    x[i] = std::clamp(x[i], std::log(Parameters()[i].low), std::log(Parameters()[i].high));
+    if (!(x[i] >= High(i) && slope[i] < 0) && !(x[i] <= Low(i) && slope[i] > 0)) continue;
+    damped.row(i).setZero();
+    damped.col(i).setZero();
+    damped(i, i) = 1;
+    slope[i] = 0;
   }
+  return damped.ldlt().solve(slope);
 }
 
 }  // namespace
@@ -129,11 +158,7 @@ Times TimesOf(const Estimate& estimate) {
 }
 
 Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const absl::StatusOr<Estimate> estimate =
-      EstimateOperatorModel(scenario, efficiencies, Provenance::kCalibrated, Detail{});
-  if (!estimate.ok()) return {kNone, kNone, kNone};
-  return TimesOf(*estimate);
+  return Predict(scenario, efficiencies, nullptr);
 }
 
 FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
@@ -154,9 +179,7 @@ FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, co
                               precision.cwiseProduct(x - problem.mean());
     const double before = objective;
     for (; damping < kMostDamping; damping *= 4) {
-      MatrixXd damped = curvature;
-      damped.diagonal() *= 1 + damping;
-      VectorXd next = x - damped.ldlt().solve(gradient);
+      VectorXd next = x - Step(x, curvature, gradient, damping);
       Clamp(next);
       const VectorXd next_residuals = problem.Residuals(next);
       const double next_objective = problem.Objective(next, next_residuals);
