@@ -95,6 +95,7 @@ std::vector<std::string> Cells(const v1::CalibrationEntry& entry, bool exact) {
   return {spec.id(),
           spec.hardware_id().empty() && !exact ? "any" : spec.hardware_id(),
           spec.engine(),
+          spec.model_id().empty() && !exact ? "any" : spec.model_id(),
           spec.continuous() ? "continuous" : "static",
           absl::StrCat(spec.samples_used()),
           ErrorOf(spec, v1::LATENCY_METRIC_TTFT, exact),
@@ -107,6 +108,7 @@ const std::vector<Column>& Columns(const v1::CalibrationEntry&) {
   static const auto& columns = *new std::vector<Column>{{"id"},
                                                         {"hardware"},
                                                         {"engine"},
+                                                        {"model"},
                                                         {"batching"},
                                                         {"samples", Align::kRight},
                                                         {"TTFT error", Align::kRight},
@@ -117,7 +119,7 @@ const std::vector<Column>& Columns(const v1::CalibrationEntry&) {
 }
 
 std::string CsvHeader(const v1::CalibrationEntry&) {
-  return "id,hardware_id,engine,batching,samples_used,ttft_median_ape,tpot_median_ape,e2e_median_ape,origin\n";
+  return "id,hardware_id,engine,model_id,batching,samples_used,ttft_median_ape,tpot_median_ape,e2e_median_ape,origin\n";
 }
 
 const std::vector<Column>& Columns(const v1::HardwareEntry&) {

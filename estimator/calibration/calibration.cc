@@ -32,17 +32,23 @@ void SetBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
 
 Calibrations::Calibrations(std::vector<Calibration> calibrations) : all_(std::move(calibrations)) {
   for (const Calibration& calibration : all_) {
-    by_key_[{calibration.hardware_id, calibration.engine, calibration.continuous}] = &calibration;
+    Family& family = by_key_[{calibration.hardware_id, calibration.engine, calibration.continuous}];
+    if (calibration.model_id.empty()) {
+      family.of_any = &calibration;
+    } else {
+      family.of_models.push_back(&calibration);
+    }
   }
 }
 
-const Calibration* Calibrations::Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const {
+const Calibrations::Family* Calibrations::Exact(std::string_view hardware_id, std::string_view engine,
+                                                bool continuous) const {
   const auto found = by_key_.find({hardware_id, engine, continuous});
-  return found == by_key_.end() ? nullptr : found->second;
+  return found == by_key_.end() || found->second.of_any == nullptr ? nullptr : &found->second;
 }
 
-const Calibration* Calibrations::NearestVersion(std::string_view hardware_id, std::string_view engine,
-                                                bool continuous) const {
+const Calibrations::Family* Calibrations::NearestVersion(std::string_view hardware_id, std::string_view engine,
+                                                         bool continuous) const {
   const double asked = VersionNumber(engine);
   const Calibration* nearest = nullptr;
   double distance = std::numeric_limits<double>::infinity();
@@ -56,29 +62,43 @@ const Calibration* Calibrations::NearestVersion(std::string_view hardware_id, st
       nearest = &calibration;
     }
   }
-  return nearest;
+  return nearest == nullptr ? nullptr : Exact(hardware_id, nearest->engine, continuous);
 }
 
-const Calibration* Calibrations::FindOf(std::string_view hardware_id, std::string_view engine, bool continuous) const {
+const Calibrations::Family* Calibrations::FindFamily(std::string_view hardware_id, std::string_view engine,
+                                                     bool continuous) const {
   if (all_.empty()) return nullptr;
-  if (const Calibration* exact = Exact(hardware_id, engine, continuous)) return exact;
-  const Calibration* of_name = Exact(hardware_id, NameOf(engine), continuous);
+  if (const Family* exact = Exact(hardware_id, engine, continuous)) return exact;
+  const Family* of_name = Exact(hardware_id, NameOf(engine), continuous);
   if (of_name != nullptr && std::isnan(VersionNumber(engine))) return of_name;
-  const Calibration* nearest = NearestVersion(hardware_id, engine, continuous);
+  const Family* nearest = NearestVersion(hardware_id, engine, continuous);
   return nearest != nullptr ? nearest : of_name;
 }
 
-const Calibration* Calibrations::Find(std::string_view hardware_id, std::string_view engine, bool continuous) const {
-  const Calibration* own = hardware_id.empty() ? nullptr : FindOf(hardware_id, engine, continuous);
-  if (own == nullptr) own = FindOf("", engine, continuous);
-  return own != nullptr ? own : Exact("", "", continuous);
+const Calibration* Calibrations::FindOf(std::string_view hardware_id, std::string_view engine,
+                                        std::string_view model_id, bool continuous) const {
+  const Family* family = FindFamily(hardware_id, engine, continuous);
+  if (family == nullptr) return nullptr;
+  for (const Calibration* of_model : family->of_models) {
+    if (of_model->model_id == model_id) return of_model;
+  }
+  return family->of_any;
+}
+
+const Calibration* Calibrations::Find(std::string_view hardware_id, std::string_view engine, std::string_view model_id,
+                                      bool continuous) const {
+  const Calibration* own = hardware_id.empty() ? nullptr : FindOf(hardware_id, engine, model_id, continuous);
+  if (own == nullptr) own = FindOf("", engine, model_id, continuous);
+  if (own != nullptr) return own;
+  const Family* generic = Exact("", "", continuous);
+  return generic == nullptr ? nullptr : generic->of_any;
 }
 
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
-                                   std::string_view engine, bool continuous) {
+                                   std::string_view engine, std::string_view model_id, bool continuous) {
   const Calibration* registered =
-      hardware.calibrations ? hardware.calibrations->FindOf(hardware.id, engine, continuous) : nullptr;
-  return registered != nullptr ? registered : shipped.Find(catalog_id, engine, continuous);
+      hardware.calibrations ? hardware.calibrations->FindOf(hardware.id, engine, model_id, continuous) : nullptr;
+  return registered != nullptr ? registered : shipped.Find(catalog_id, engine, model_id, continuous);
 }
 
 void SetBands(const Calibration* calibration, Estimate& estimate) {

@@ -1,5 +1,5 @@
-// What measurements made of the model's parameters for one engine, or one engine on one device, and how far off its
-// predictions were on measurements that it had not seen.
+// What measurements made of the core model's parameters for one engine, one engine on one device, or one model on both,
+// and how far off its predictions were on measurements that it had not seen.
 #ifndef FORETOKEN_ESTIMATOR_CALIBRATION_CALIBRATION_H_
 #define FORETOKEN_ESTIMATOR_CALIBRATION_CALIBRATION_H_
 
@@ -33,6 +33,7 @@ struct Calibration {
   std::string id;
   std::string hardware_id;  // empty: any, the parameters are of the engine alone
   std::string engine;       // "vllm" or "vllm@0.12.0"; both empty: the generic prior, and how far off it was
+  std::string model_id;     // empty: any; else beside one of the same hardware and engine for any model
   bool continuous = false;  // of continuous batching; false: of static batches
   Efficiencies efficiencies;
   std::array<std::optional<BandRatio>, 3> bands;  // of TTFT, TPOT and E2E
@@ -50,27 +51,38 @@ class Calibrations {
   // The closest one: of this device, else of engines alone; in each of this engine and version, of the engine's nearest
   // version (asked without one: its newest), of the engine whatever its version; else the generic one; null: none.
   // An empty hardware_id is a device that no calibration is of.
+  // Of a device's the one of this model, where it has parameters of its own; an empty model_id is none of the catalog.
   // Static batches and continuous batching are measured apart, and never stand in for each other.
-  const Calibration* Find(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  const Calibration* Find(std::string_view hardware_id, std::string_view engine, std::string_view model_id,
+                          bool continuous) const;
   // The same, of exactly this device, or with an empty hardware_id of engines alone.
-  const Calibration* FindOf(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  const Calibration* FindOf(std::string_view hardware_id, std::string_view engine, std::string_view model_id,
+                            bool continuous) const;
 
   const std::vector<Calibration>& all() const { return all_; }
 
  private:
-  const Calibration* Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const;
-  const Calibration* NearestVersion(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  // One for any model, and those of single models beside it.
+  struct Family {
+    const Calibration* of_any = nullptr;
+    std::vector<const Calibration*> of_models;
+  };
+
+  const Family* Exact(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  const Family* NearestVersion(std::string_view hardware_id, std::string_view engine, bool continuous) const;
+  const Family* FindFamily(std::string_view hardware_id, std::string_view engine, bool continuous) const;
 
   using Key = std::tuple<std::string_view, std::string_view, bool>;  // hardware_id, engine, continuous
 
   std::vector<Calibration> all_;
-  absl::flat_hash_map<Key, const Calibration*> by_key_;  // views of what is in all_
+  absl::flat_hash_map<Key, Family> by_key_;  // views of what is in all_
 };
 
 // The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is
-// not of the catalog), what ships for the engine, what ships for any. Null: nothing does.
+// not of the catalog), what ships for the engine, what ships for any. Null: nothing does. `model_id`: of the catalog, or
+// empty.
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
-                                   std::string_view engine, bool continuous);
+                                   std::string_view engine, std::string_view model_id, bool continuous);
 
 // Puts the calibration's bands around the estimate's times; null: none.
 void SetBands(const Calibration* calibration, Estimate& estimate);

@@ -42,6 +42,9 @@ struct FitOptions {
   double tail = 2;
 };
 
+// Of every level that is fitted to an engine, a device or a model.
+inline constexpr FitOptions kHardwareFitOptions = {.noise = 0.1, .freedom = 1};
+
 struct FitResult {
   Efficiencies efficiencies;
   std::vector<double> log_deviations;  // posterior, one a parameter

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "estimator/errors.h"
 #include "server/catalog/bundle_checks.h"
+#include "server/catalog/calibration_spec.h"
 #include "server/catalog/digest.h"
 #include "server/catalog/entry_kind.h"
 
@@ -110,6 +111,11 @@ void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
     if (folder == HardwareKind::kFolder) ReadFile<HardwareKind>(file, reading.bundle.hardware, reading);
     if (folder == ModelKind::kFolder) ReadFile<ModelKind>(file, reading.bundle.models, reading);
     if (folder == kCalibrationsFolder) ReadCalibration(file, reading);
+  }
+  for (const v1::CalibrationSpec& spec : reading.calibration_specs) {
+    if (HasItsFamily(spec, reading.calibration_specs)) continue;
+    reading.faults.push_back(absl::StrCat(kCalibrationsFolder, "/", spec.id(),
+                                          ".textproto: model_id: no calibration of its hardware and engine beside it"));
   }
   std::sort(reading.calibration_specs.begin(), reading.calibration_specs.end(),
             [](const auto& a, const auto& b) { return a.id() < b.id(); });

@@ -6,11 +6,16 @@ namespace foretoken::catalog {
 
 v1::LatencyMetric MetricOf(int index) { return static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + index); }
 
-v1::CalibrationLevel LevelOf(const std::string& hardware_id, const std::string& engine) {
-  if (!hardware_id.empty()) return v1::CALIBRATION_LEVEL_HARDWARE;
-  if (engine.empty()) return v1::CALIBRATION_LEVEL_GENERIC;
-  const bool versioned = engine.find('@') != std::string::npos;
+v1::CalibrationLevel LevelOf(const v1::CalibrationSpec& spec) {
+  if (!spec.model_id().empty()) return v1::CALIBRATION_LEVEL_MODEL;
+  if (!spec.hardware_id().empty()) return v1::CALIBRATION_LEVEL_HARDWARE;
+  if (spec.engine().empty()) return v1::CALIBRATION_LEVEL_GENERIC;
+  const bool versioned = spec.engine().find('@') != std::string::npos;
   return versioned ? v1::CALIBRATION_LEVEL_ENGINE_VERSION : v1::CALIBRATION_LEVEL_ENGINE;
+}
+
+bool AreOneFamily(const v1::CalibrationSpec& a, const v1::CalibrationSpec& b) {
+  return a.hardware_id() == b.hardware_id() && a.engine() == b.engine() && a.continuous() == b.continuous();
 }
 
 void WriteParameters(const Efficiencies& prior, double freedom, const FitResult& fit, v1::CalibrationSpec& spec) {
@@ -41,7 +46,7 @@ void WriteErrors(const std::array<MetricError, kNumMetrics>& errors, v1::Calibra
   }
 }
 
-void WriteBands(const std::array<std::optional<BandRatio>, kNumMetrics>& bands, v1::CalibrationSpec& spec) {
+void WriteBands(const Bands& bands, v1::CalibrationSpec& spec) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     if (!bands[metric]) continue;
     v1::CalibrationBand& message = *spec.add_bands();

@@ -36,7 +36,8 @@ void ReadBand(FieldChecks& checks, const std::string& path, const v1::Calibratio
   const double high = checks.Positive(path + ".high_ratio", message.high_ratio(), 1e6);
   const double coverage = checks.Positive(path + ".coverage", message.coverage(), 1);
   if (low > high) checks.Add(path + ".low_ratio", " is above high_ratio");
-  calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] = BandRatio{.low = low, .high = high, .coverage = coverage};
+  calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] =
+      BandRatio{.low = low, .high = high, .coverage = coverage};
 }
 
 }  // namespace
@@ -45,9 +46,12 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   FieldChecks checks;
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
-  if (spec.level() != LevelOf(spec.hardware_id(), spec.engine())) {
-    checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id and engine make it ",
-                                     v1::CalibrationLevel_Name(LevelOf(spec.hardware_id(), spec.engine()))));
+  if (!spec.model_id().empty()) checks.Id("model_id", spec.model_id());
+  if (!spec.model_id().empty() && spec.hardware_id().empty()) checks.Add("hardware_id", " is required beside model_id");
+  if (spec.level() != LevelOf(spec)) {
+    checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()),
+                                     "; hardware_id, engine and model_id make it ",
+                                     v1::CalibrationLevel_Name(LevelOf(spec))));
   }
   if (spec.model_version() != kModelVersion) {
     checks.Add("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ", kModelVersion,
@@ -56,6 +60,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   Calibration calibration{.id = spec.id(),
                           .hardware_id = spec.hardware_id(),
                           .engine = spec.engine(),
+                          .model_id = spec.model_id(),
                           .continuous = spec.continuous(),
                           .efficiencies = GenericPriorOf(spec.continuous())};
   if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();

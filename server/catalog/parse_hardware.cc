@@ -1,6 +1,7 @@
 #include <google/protobuf/repeated_field.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/catalog/calibration_spec.h"
 #include "server/catalog/field_checks.h"
 #include "server/catalog/parse.h"
 
@@ -118,12 +119,16 @@ void ParseCalibrations(FieldChecks& checks, const v1::HardwareSpec& spec, Hardwa
     const v1::CalibrationSpec& calibration = spec.calibrations(i);
     const std::string at = absl::StrCat("calibrations[", i, "]");
     if (calibration.hardware_id() != spec.id()) {
-      checks.Add(at + ".hardware_id", absl::StrCat(" \"", calibration.hardware_id(), "\"; allowed \"", spec.id(), "\""));
+      checks.Add(at + ".hardware_id",
+                 absl::StrCat(" \"", calibration.hardware_id(), "\"; allowed \"", spec.id(), "\""));
     }
     for (int j = 0; j < i; ++j) {
       const v1::CalibrationSpec& other = spec.calibrations(j);
-      if (other.engine() != calibration.engine() || other.continuous() != calibration.continuous()) continue;
-      checks.Add(at, absl::StrCat(" repeats the engine and batching of calibrations[", j, "]"));
+      if (!AreOneFamily(other, calibration) || other.model_id() != calibration.model_id()) continue;
+      checks.Add(at, absl::StrCat(" repeats the engine, batching and model of calibrations[", j, "]"));
+    }
+    if (!HasItsFamily(calibration, spec.calibrations())) {
+      checks.Add(at + ".model_id", " needs a calibration of the same engine and batching without a model beside it");
     }
     if (calibration.model_version() != kModelVersion) continue;
     absl::StatusOr<Calibration> parsed = ParseCalibration(calibration);

@@ -31,13 +31,16 @@ Groups GroupsOf(const std::vector<Sample>& samples) {
   return groups;
 }
 
-// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0".
-std::string IdOf(const std::string& hardware_id, const Key& key) {
+// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0", "nvidia-h100-sxm-80gb.vllm-0.12.0.llama-2-7b".
+std::string IdOf(const v1::CalibrationSpec& spec) {
   constexpr size_t kMostBytes = 128;
-  std::string id = absl::StrCat(hardware_id, ".", key.first.empty() ? "any" : absl::AsciiStrToLower(key.first),
-                                key.second ? ".continuous" : "");
+  constexpr size_t kDigits = 8;
+  std::string id = absl::StrCat(spec.hardware_id(), ".",
+                                spec.engine().empty() ? "any" : absl::AsciiStrToLower(spec.engine()),
+                                spec.continuous() ? ".continuous" : "", spec.model_id().empty() ? "" : ".",
+                                spec.model_id());
   for (char& c : id) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '-';
-  id.resize(std::min(id.size(), kMostBytes));
+  if (id.size() > kMostBytes) id = absl::StrCat(id.substr(0, kMostBytes - kDigits), catalog::Sha256Hex(id).substr(0, kDigits));
   while (!absl::ascii_isalnum(static_cast<unsigned char>(id.back()))) id.pop_back();
   return id;
 }
@@ -52,30 +55,42 @@ void AddRejections(const HardwareFit& fit, v1::CalibrationSpec& spec) {
   }
 }
 
-std::string DigestOf(const v1::RegisterHardwareRequest& request, const std::vector<int>& indices,
-                     const HardwareFit& fit) {
+// What one fit is made of.
+struct Group {
+  const v1::RegisterHardwareRequest& request;
+  const Key& key;
+  const std::vector<int>& indices;  // of its samples in the request
+  absl::Time now;
+};
+
+// `used`: indices into the group.
+std::string DigestOf(const Group& group, const std::vector<int>& used) {
   std::string bytes;
-  for (const int used : fit.used) {
-    absl::StrAppend(&bytes, request.samples(indices[static_cast<size_t>(used)]).SerializeAsString(), "\n");
+  for (const int index : used) {
+    const v1::ProfileSample& sample = group.request.samples(group.indices[static_cast<size_t>(index)]);
+    absl::StrAppend(&bytes, sample.SerializeAsString(), "\n");
   }
   return catalog::Sha256Hex(bytes);
 }
 
-v1::CalibrationSpec SpecOf(const std::string& hardware_id, const Key& key, const Calibration* shipped,
-                           const FitParent& parent, const HardwareFit& fit) {
+// One level, drawn to the calibration `parent`.
+v1::CalibrationSpec SpecOf(const Group& group, const std::string& hardware_id, const std::string& parent,
+                           const Efficiencies& prior, const LevelFit& level) {
   v1::CalibrationSpec spec;
-  spec.set_id(IdOf(hardware_id, key));
-  spec.set_level(v1::CALIBRATION_LEVEL_HARDWARE);
   spec.set_hardware_id(hardware_id);
-  spec.set_engine(key.first);
-  spec.set_continuous(key.second);
-  if (shipped != nullptr) spec.set_parent(shipped->id);
+  spec.set_engine(group.key.first);
+  spec.set_continuous(group.key.second);
+  spec.set_model_id(level.model_id);
+  spec.set_parent(parent);
+  spec.set_id(IdOf(spec));
+  spec.set_level(catalog::LevelOf(spec));
   spec.set_model_version(kModelVersion);
-  catalog::WriteParameters(parent.efficiencies, kHardwareFitOptions.freedom, fit.fit, spec);
-  catalog::WriteErrors(fit.errors, spec);
-  catalog::WriteBands(fit.bands, spec);
-  spec.set_samples_used(static_cast<int>(fit.used.size()));
-  AddRejections(fit, spec);
+  catalog::WriteParameters(prior, kHardwareFitOptions.freedom, level.fit, spec);
+  catalog::WriteErrors(level.quality.errors, spec);
+  catalog::WriteBands(level.quality.bands, spec);
+  spec.set_samples_used(static_cast<int>(level.used.size()));
+  spec.set_sample_digest(DigestOf(group, level.used));
+  spec.mutable_fit_time()->set_seconds(absl::ToUnixSeconds(group.now));
   spec.add_sources()->set_citation("samples registered with the hardware");
   return spec;
 }
@@ -90,28 +105,56 @@ void AddSamples(const std::vector<RefusedSample>& samples, const std::vector<int
   }
 }
 
-void Replace(const v1::CalibrationSpec& calibration, v1::HardwareSpec& spec) {
+// Forgets what the device had of this engine and way of batching, single models included.
+void Forget(const v1::CalibrationSpec& engine, v1::HardwareSpec& spec) {
   auto& all = *spec.mutable_calibrations();
-  const auto same = [&](const v1::CalibrationSpec& other) {
-    return other.engine() == calibration.engine() && other.continuous() == calibration.continuous();
-  };
+  const auto same = [&](const v1::CalibrationSpec& other) { return catalog::AreOneFamily(other, engine); };
   all.erase(std::remove_if(all.begin(), all.end(), same), all.end());
-  *all.Add() = calibration;
 }
 
-absl::Status CheckGate(const v1::RegisterHardwareRequest& request, const Key& key, const HardwareFit& fit) {
+absl::Status CheckGate(const Group& group, const HardwareFit& fit) {
+  const v1::RegisterHardwareRequest& request = group.request;
   if (!request.has_max_median_ape()) return absl::OkStatus();
   for (int metric = 0; metric < kNumMetrics; ++metric) {
-    const MetricError& error = fit.errors[metric];
+    const MetricError& error = fit.levels.device.quality.errors[metric];
     if (error.num_samples == 0) continue;
     const double ape = error.cross_validated_median_ape.value_or(error.median_ape);
     if (ape <= request.max_median_ape()) continue;
     return Refusal(Reason::kPoorFit, "max_median_ape",
                    absl::StrFormat("%s of engine \"%s\": cross-validated median absolute percentage error %.1f%% over %d "
                                    "samples; allowed at most %.1f%%",
-                                   kMetricNames[metric], key.first, 100 * ape, error.num_samples,
+                                   kMetricNames[metric], group.key.first, 100 * ape, error.num_samples,
                                    100 * request.max_median_ape()));
   }
+  return absl::OkStatus();
+}
+
+absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, const catalog::Snapshot& snapshot,
+                        v1::HardwareSpec& spec, v1::CalibrationReport& report) {
+  const auto& [engine, continuous] = group.key;
+  const Calibration* shipped = snapshot.calibrations().Find(spec.id(), engine, /*model_id=*/"", continuous);
+  FitParent parent{.efficiencies = GenericPriorOf(continuous), .bands = {}};
+  if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
+  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
+  if (!fit.ok()) {
+    return Refusal(DetailOf(fit.status()).reason, "samples",
+                   absl::StrCat("engine \"", engine, "\": ", fit.status().message()));
+  }
+  if (absl::Status status = CheckGate(group, *fit); !status.ok()) return status;
+  const LevelFit& device = fit->levels.device;
+  std::vector<v1::CalibrationSpec> learned = {
+      SpecOf(group, spec.id(), shipped != nullptr ? shipped->id : "", parent.efficiencies, device)};
+  AddRejections(*fit, learned.front());
+  for (const LevelFit& model : fit->levels.models) {
+    learned.push_back(SpecOf(group, spec.id(), learned.front().id(), device.fit.efficiencies, model));
+  }
+  Forget(learned.front(), spec);
+  for (const v1::CalibrationSpec& calibration : learned) {
+    *spec.add_calibrations() = calibration;
+    *report.add_calibrations() = calibration;
+  }
+  AddSamples(fit->rejected, group.indices, *report.mutable_rejected());
+  AddSamples(fit->suspicious, group.indices, *report.mutable_suspicious());
   return absl::OkStatus();
 }
 
@@ -121,24 +164,10 @@ absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const
                                const catalog::Snapshot& snapshot, absl::Time now, v1::HardwareSpec& spec,
                                v1::CalibrationReport& report) {
   for (const auto& [key, indices] : GroupsOf(samples)) {
-    const Calibration* shipped = snapshot.calibrations().Find(spec.id(), key.first, key.second);
-    FitParent parent{.efficiencies = GenericPriorOf(key.second), .bands = {}};
-    if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
-    std::vector<Sample> group;
-    for (const int index : indices) group.push_back(samples[static_cast<size_t>(index)]);
-    const absl::StatusOr<HardwareFit> fit = FitHardware(parent, group);
-    if (!fit.ok()) {
-      return Refusal(DetailOf(fit.status()).reason, "samples",
-                     absl::StrCat("engine \"", key.first, "\": ", fit.status().message()));
-    }
-    if (absl::Status status = CheckGate(request, key, *fit); !status.ok()) return status;
-    v1::CalibrationSpec& calibration = *report.add_calibrations();
-    calibration = SpecOf(spec.id(), key, shipped, parent, *fit);
-    calibration.set_sample_digest(DigestOf(request, indices, *fit));
-    calibration.mutable_fit_time()->set_seconds(absl::ToUnixSeconds(now));
-    AddSamples(fit->rejected, indices, *report.mutable_rejected());
-    AddSamples(fit->suspicious, indices, *report.mutable_suspicious());
-    Replace(calibration, spec);
+    std::vector<Sample> of_group;
+    for (const int index : indices) of_group.push_back(samples[static_cast<size_t>(index)]);
+    const absl::Status status = LearnGroup({request, key, indices, now}, of_group, snapshot, spec, report);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -26,14 +26,16 @@ struct Probe {
   v1::MovedPrediction message;
 };
 
-Probe MakeProbe(const catalog::ModelRecord& model, const v1::CalibrationSpec& calibration, int tensor_parallel, const Run& run) {
+Probe MakeProbe(const catalog::ModelRecord& model, const v1::CalibrationSpec& calibration, int tensor_parallel,
+                const Run& run) {
   Probe probe;
   Scenario& scenario = probe.scenario;
   scenario.model = &model.model;
   scenario.deployment.engine = calibration.engine();
   scenario.deployment.tensor_parallel = tensor_parallel;
   ResolveDtypes(*scenario.model, scenario.deployment);
-  scenario.workload = {.batch_size = run.batch_size, .prompt_tokens = run.prompt_tokens, .output_tokens = run.output_tokens};
+  scenario.workload = {
+      .batch_size = run.batch_size, .prompt_tokens = run.prompt_tokens, .output_tokens = run.output_tokens};
   if (calibration.continuous()) scenario.workload.batching = BatchingPolicy::kContinuous;
   v1::MovedPrediction& message = probe.message;
   message.set_model_id(model.entry.spec().id());
@@ -60,7 +62,7 @@ std::vector<Probe> ProbesOf(const catalog::Snapshot& snapshot, const v1::Calibra
 std::optional<Times> Ask(Scenario scenario, const Hardware& hardware, const catalog::Snapshot& snapshot) {
   scenario.hardware = &hardware;
   scenario.calibration = FindCalibration(hardware, hardware.id, snapshot.calibrations(), scenario.deployment.engine,
-                                         IsContinuous(scenario));
+                                         scenario.model->id, IsContinuous(scenario));
   const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario);
   if (!estimate.ok()) return std::nullopt;
   return TimesOf(*estimate);
@@ -86,6 +88,7 @@ void CompareProbes(const catalog::Snapshot& snapshot, const Hardware* before, co
   figures.calibrations.reset();
   figures.linear_profiles.clear();
   for (const v1::CalibrationSpec& calibration : report.calibrations()) {
+    if (calibration.level() == v1::CALIBRATION_LEVEL_MODEL) continue;  // probed with its engine's
     for (const Probe& probe : ProbesOf(snapshot, calibration)) {
       const std::optional<Times> now = Ask(probe.scenario, after, snapshot);
       if (now) Compare(probe, Ask(probe.scenario, before != nullptr ? *before : figures, snapshot), *now, report);

@@ -111,10 +111,12 @@ void ScenarioReader::Resolve() {
   const bool continuous = IsContinuous(scenario_);
   if (machine_changed_ || continuous != calibrated_for_load_) {
     const Hardware& hardware = *scenario_.hardware;
-    const bool own = inline_ != nullptr && &hardware == &inline_->hardware;
-    const std::string_view catalog_id = own ? std::string_view() : hardware.id;
-    scenario_.calibration =
-        FindCalibration(hardware, catalog_id, snapshot_.calibrations(), deployment_.engine, continuous);
+    const bool own_hardware = inline_ != nullptr && &hardware == &inline_->hardware;
+    const bool own_model = inline_ != nullptr && scenario_.model == &inline_->model;
+    const std::string_view hardware_id = own_hardware ? std::string_view() : hardware.id;
+    const std::string_view model_id = own_model ? std::string_view() : scenario_.model->id;
+    scenario_.calibration = FindCalibration(hardware, hardware_id, snapshot_.calibrations(), deployment_.engine,
+                                            model_id, continuous);
     calibrated_for_load_ = continuous;
   }
   if (machine_changed_) ResolveMachine();

@@ -27,32 +27,52 @@ TEST(CalibrationsTest, FindsTheClosest) {
   all.push_back(Of("", "vllm"));
   all.push_back(Of("", "sglang"));
   const Calibrations calibrations(std::move(all));
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", false)), "h100.vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.12.0", false)), ".vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("", "vllm@0.12.0", false)), ".vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.7", false)), "h100.vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@main", false)), "h100.vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), "h100.vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.11.2", false)), ".vllm@0.12.0");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.7", false)), ".vllm@0.6.1");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@main", false)), ".vllm");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", false)), ".vllm");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "sglang@0.5.1.post1", false)), ".sglang");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllmx", false)), "");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "", false)), "");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", true)), "");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", "", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.12.0", "", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("", "vllm@0.12.0", "", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.7", "", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@main", "", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", "", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.11.2", "", false)), ".vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.7", "", false)), ".vllm@0.6.1");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@main", "", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", "", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "sglang@0.5.1.post1", "", false)), ".sglang");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllmx", "", false)), "");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "", "", false)), "");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", "", true)), "");
+}
+
+// Of a device a model may have its own; it goes with the version that was found.
+TEST(CalibrationsTest, AModelOfItsOwnStandsBesideItsEngines) {
+  std::vector<Calibration> all;
+  for (const char* model : {"", "llama", "qwen"}) {
+    for (const char* engine : {"vllm@0.12.0", "vllm@0.7.3"}) {
+      if (std::string_view(model) == "qwen" && std::string_view(engine) == "vllm@0.7.3") continue;
+      all.push_back(Of("h100", engine));
+      all.back().id += model;
+      all.back().model_id = model;
+    }
+  }
+  const Calibrations calibrations(std::move(all));
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", "llama", false)), "h100.vllm@0.12.0llama");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", "mistral", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.12.0", "", false)), "h100.vllm@0.12.0");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.8", "llama", false)), "h100.vllm@0.7.3llama");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm@0.8", "qwen", false)), "h100.vllm@0.7.3");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm@0.12.0", "llama", false)), "");
 }
 
 // What no engine's calibration is of has the generic one of its kind.
 TEST(CalibrationTest, TheGenericOneIsTheLast) {
   const Calibrations calibrations({Of("h100", "vllm"), Of("", "vllm"), Of("", "")});
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "sglang", false)), ".");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "", false)), ".");
-  EXPECT_EQ(IdOf(calibrations.Find("", "", false)), ".");
-  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", false)), ".vllm");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", false)), "h100.vllm");
-  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", true)), "");
-  EXPECT_EQ(calibrations.FindOf("a100", "vllm", false), nullptr);
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "sglang", "", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "", "", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("", "", "", false)), ".");
+  EXPECT_EQ(IdOf(calibrations.Find("a100", "vllm", "", false)), ".vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", "", false)), "h100.vllm");
+  EXPECT_EQ(IdOf(calibrations.Find("h100", "vllm", "", true)), "");
+  EXPECT_EQ(calibrations.FindOf("a100", "vllm", "", false), nullptr);
 }
 
 TEST(CalibrationTest, AnswersWithItsBandsAndProvenance) {

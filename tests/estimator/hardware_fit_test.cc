@@ -45,14 +45,14 @@ TEST_F(HardwareFitTest, PredictsWhatItHasNotSeen) {
   ASSERT_TRUE(fit.ok()) << fit.status();
   const Sample unseen = Measure(8, 768);
   const Times before = PredictTimes(unseen.scenario, GenericPrior());
-  const Times after = PredictTimes(unseen.scenario, fit->fit.efficiencies);
+  const Times after = PredictTimes(unseen.scenario, fit->levels.device.fit.efficiencies);
   EXPECT_GT(std::abs(before[kTpot] / unseen.measured[kTpot] - 1), 0.3);
   EXPECT_NEAR(after[kTpot] / unseen.measured[kTpot], 1, 0.03);
   EXPECT_EQ(fit->used.size(), 12u);
-  EXPECT_EQ(fit->errors[kTpot].num_samples, 12);
-  EXPECT_LT(fit->errors[kTpot].median_ape, 0.02);
-  ASSERT_TRUE(fit->errors[kTpot].cross_validated_median_ape.has_value());
-  EXPECT_LT(*fit->errors[kTpot].cross_validated_median_ape, 0.04);
+  EXPECT_EQ(fit->levels.device.quality.errors[kTpot].num_samples, 12);
+  EXPECT_LT(fit->levels.device.quality.errors[kTpot].median_ape, 0.02);
+  ASSERT_TRUE(fit->levels.device.quality.errors[kTpot].cross_validated_median_ape.has_value());
+  EXPECT_LT(*fit->levels.device.quality.errors[kTpot].cross_validated_median_ape, 0.04);
 }
 
 TEST_F(HardwareFitTest, RejectsByReason) {
@@ -98,27 +98,27 @@ TEST_F(HardwareFitTest, ItsOwnBandNeedsVariety) {
   const std::vector<Sample> all = Campaign();
   const absl::StatusOr<HardwareFit> few = FitHardware(parent, {all.begin(), all.begin() + 6});
   ASSERT_TRUE(few.ok()) << few.status();
-  EXPECT_EQ(few->bands[kTpot]->high, 2);
-  EXPECT_FALSE(few->bands[kTtft].has_value());
+  EXPECT_EQ(few->levels.device.quality.bands[kTpot]->high, 2);
+  EXPECT_FALSE(few->levels.device.quality.bands[kTtft].has_value());
   const absl::StatusOr<HardwareFit> many = FitHardware(parent, all);
   ASSERT_TRUE(many.ok()) << many.status();
-  EXPECT_LT(many->bands[kTpot]->high, 1.2);
-  EXPECT_TRUE(many->bands[kTtft].has_value());
+  EXPECT_LT(many->levels.device.quality.bands[kTpot]->high, 1.2);
+  EXPECT_TRUE(many->levels.device.quality.bands[kTtft].has_value());
 }
 
 TEST_F(HardwareFitTest, AParameterThatTheSamplesDoNotTellStaysAtItsPrior) {
   const absl::StatusOr<HardwareFit> fit = FitHardware({}, Campaign());  // one device: no link was used
   ASSERT_TRUE(fit.ok()) << fit.status();
   const size_t link = FindParameter("link_efficiency");
-  EXPECT_GT(fit->fit.log_deviations[link],
+  EXPECT_GT(fit->levels.device.fit.log_deviations[link],
             kIdentified * kHardwareFitOptions.freedom * Parameters()[link].log_deviation);
-  EXPECT_DOUBLE_EQ(Get(fit->fit.efficiencies, Parameters()[link]), Get(GenericPrior(), Parameters()[link]));
+  EXPECT_DOUBLE_EQ(Get(fit->levels.device.fit.efficiencies, Parameters()[link]), Get(GenericPrior(), Parameters()[link]));
 }
 
 // A line through real attention misses; a line through a line does not.
 TEST_F(HardwareFitTest, ALinearProfileIsSupersededOnlyWhereItMisses) {
   const std::vector<Sample> samples = Campaign();
-  const Efficiencies fitted = FitHardware({}, samples)->fit.efficiencies;
+  const Efficiencies fitted = FitHardware({}, samples)->levels.device.fit.efficiencies;
   LinearProfile profile{.prefill_tokens_per_second = 1e4, .effective_bandwidth = BytesPerSecond(1e12)};
   EXPECT_TRUE(ComesCloser(fitted, profile, samples));
   std::vector<Sample> linear = samples;

@@ -117,6 +117,47 @@ TEST_F(LearnTest, EachEngineHasItsOwn) {
   EXPECT_EQ(Ask("acme-one", "other", "llama-2-7b", 1, 128).calibration_id(), "acme-one.other");
 }
 
+// One of three models takes half as long again as the others say: it has parameters of its own, the others none
+// of it, an inline spec of its name is another model, and samples without it forget it.
+TEST_F(LearnTest, AModelThatDeviatesHasItsOwn) {
+  v1::RegisterHardwareRequest request = Request();
+  for (const int batch : {1, 2, 4, 8, 16, 32}) {
+    for (const int prompt : {256, 1024}) {
+      v1::ProfileSample& sample = *request.add_samples() = Measure("mistral-7b-v0.1", batch, prompt);
+      sample.set_ttft_seconds(1.5 * sample.ttft_seconds());
+      sample.set_tpot_seconds(1.5 * sample.tpot_seconds());
+    }
+  }
+  ASSERT_TRUE(Send(request).ok());
+  ASSERT_EQ(response_.calibration_report().calibrations_size(), 2);
+  const v1::CalibrationSpec& own = response_.calibration_report().calibrations(1);
+  EXPECT_EQ(own.id(), "acme-one.acme-1.mistral-7b-v0.1");
+  EXPECT_EQ(own.level(), v1::CALIBRATION_LEVEL_MODEL);
+  EXPECT_EQ(own.parent(), "acme-one.acme-1");
+  EXPECT_EQ(own.samples_used(), 12);
+  const v1::Estimate odd = Ask("acme-one", "acme@1", "mistral-7b-v0.1", 4, 512);
+  EXPECT_EQ(odd.calibration_id(), own.id());
+  EXPECT_NEAR(odd.tpot().seconds() / Ask("acme-one", "acme@1", "llama-2-7b", 4, 512).tpot().seconds(), 1.5, 0.15);
+  EXPECT_EQ(Ask("acme-one", "acme@1", "llama-2-7b", 4, 512).calibration_id(), "acme-one.acme-1");
+
+  v1::GetModelRequest get;
+  get.set_model_id("mistral-7b-v0.1");
+  v1::GetModelResponse got;
+  ASSERT_TRUE(catalog_stub_->GetModel(std::make_unique<grpc::ClientContext>().get(), get, &got).ok());
+  v1::Scenario inlined = Scenario(4, 512, 128);
+  *inlined.mutable_model_spec() = got.entry().spec();
+  inlined.set_hardware_id("acme-one");
+  inlined.mutable_deployment()->set_engine("acme@1");
+  v1::EstimateResponse answer;
+  ASSERT_TRUE(Estimate(inlined, &answer).ok());
+  EXPECT_EQ(answer.estimate().calibration_id(), "acme-one.acme-1");
+
+  request = Request();
+  request.set_etag("*");
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
+}
+
 TEST_F(LearnTest, TheGateKeepsNonsenseOut) {
   v1::RegisterHardwareRequest request = Request();
   for (int i = 0; i < 12; ++i) {
@@ -171,6 +212,24 @@ TEST_F(LearnTest, ACalibrationOfAnotherModelVersionIsRefused) {
   *request.mutable_spec() = response_.entry().spec();
   request.mutable_spec()->mutable_calibrations(0)->mutable_parameters(0)->set_value(1e9);
   EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.calibrations[0].parameters[0].value"));
+}
+
+TEST_F(LearnTest, ACalibrationOfAModelStandsBesideItsEngines) {
+  v1::RegisterHardwareRequest request = Request();
+  request.set_validate_only(true);
+  ASSERT_TRUE(Send(request).ok());
+  request.clear_samples();
+  *request.mutable_spec() = response_.entry().spec();
+  v1::CalibrationSpec of_model = request.spec().calibrations(0);
+  of_model.set_id("acme-one.acme-1.llama-2-7b");
+  of_model.set_model_id("llama-2-7b");
+  of_model.set_level(v1::CALIBRATION_LEVEL_MODEL);
+  *request.mutable_spec()->add_calibrations() = of_model;
+  EXPECT_TRUE(Send(request).ok());
+  *request.mutable_spec()->add_calibrations() = of_model;
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.calibrations[2]"));
+  request.mutable_spec()->mutable_calibrations()->DeleteSubrange(0, 2);
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.calibrations[0].model_id"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kDraws = 20;
 constexpr size_t kRegistered = 5;
+constexpr int kFolds = 5;
 
 std::set<std::string> ValuesOf(const std::vector<Row>& rows, std::string Row::*field) {
   std::set<std::string> values;
@@ -38,7 +39,7 @@ Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool
         ToCalibrations(FitHierarchy(rows, [&](const Row& row) { return row.*field != value; })));
     for (const Row& row : rows) {
       if (row.served || row.*field != value) continue;
-      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), false);
+      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), row.model, false);
       if (calibration == nullptr || (own_device_only && !IsOf(*calibration, row))) continue;
       predictions.push_back(Predict(row, calibration->efficiencies, value));
     }
@@ -61,7 +62,7 @@ void RegisterOn(const FitParent& parent, const std::vector<const Row*>& rows, Pr
     for (size_t i = 0; i < kRegistered; ++i) samples.push_back(drawn[i]->sample);
     // As RegisterHardware would; where it refuses the samples, the parent goes on answering.
     const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
-    const Efficiencies& fitted = fit.ok() ? fit->fit.efficiencies : parent.efficiencies;
+    const Efficiencies& fitted = fit.ok() ? fit->levels.device.fit.efficiencies : parent.efficiencies;
     for (size_t i = kRegistered; i < drawn.size(); ++i) {
       predictions.push_back(Predict(*drawn[i], fitted, drawn[i]->hardware));
     }
@@ -73,6 +74,22 @@ void RegisterOn(const FitParent& parent, const std::vector<const Row*>& rows, Pr
 Predictions LeaveModelsOut(const std::vector<Row>& rows) { return LeaveOut(rows, &Row::model, true); }
 
 Predictions LeaveHardwareOut(const std::vector<Row>& rows) { return LeaveOut(rows, &Row::hardware, false); }
+
+Predictions LeaveRowsOut(const std::vector<Row>& rows) {
+  Predictions predictions;
+  for (int fold = 0; fold < kFolds; ++fold) {
+    const auto held_out = [&rows, fold](const Row& row) { return (&row - rows.data()) % kFolds == fold; };
+    const Calibrations fitted(
+        ToCalibrations(FitHierarchy(rows, [&held_out](const Row& row) { return !held_out(row); })));
+    for (const Row& row : rows) {
+      if (row.served || !held_out(row)) continue;
+      const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), row.model, false);
+      if (calibration == nullptr || !IsOf(*calibration, row)) continue;
+      predictions.push_back(Predict(row, calibration->efficiencies, std::to_string(fold)));
+    }
+  }
+  return predictions;
+}
 
 Predictions Generic(const std::vector<Row>& rows) {
   Predictions predictions;
@@ -111,7 +128,7 @@ Predictions RegisterFive(const std::vector<Row>& rows) {
       if (!row.served && row.hardware == device) by_engine[row.EngineAtVersion()].push_back(&row);
     }
     for (const auto& [engine, of_engine] : by_engine) {
-      const Calibration* parent = fitted.Find(device, engine, false);
+      const Calibration* parent = fitted.Find(device, engine, "", false);
       RegisterOn({parent != nullptr ? parent->efficiencies : GenericPrior()}, of_engine, predictions);
     }
   }

@@ -12,6 +12,8 @@ namespace foretoken::validation {
 
 // Every model in turn left out of all levels; static rows whose device and engine kept a calibration.
 Predictions LeaveModelsOut(const std::vector<Row>& rows);
+// Every fifth row in turn left out of all levels; static rows whose device and engine kept a calibration.
+Predictions LeaveRowsOut(const std::vector<Row>& rows);
 // Every device in turn left out; static rows of engines that were measured on another.
 Predictions LeaveHardwareOut(const std::vector<Row>& rows);
 // By the shipped priors, on everything.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "estimator/calibration/hardware_fit.h"
+#include "estimator/calibration/device_fit.h"
 #include "estimator/calibration/parameters.h"
 
 namespace foretoken::validation {
@@ -41,11 +42,8 @@ std::vector<Sample> Weighted(const std::vector<Row>& rows, const Keep& keep) {
   return samples;
 }
 
-// Fits so far, by the parent's parameters and the samples: where an engine has no row of what is left out, its levels
-// are those of everything.
-FitResult RememberedFit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
-  static std::map<std::vector<double>, FitResult> fits;
-  std::vector<double> key = {options.noise, options.freedom};
+std::vector<double> KeyOf(const Efficiencies& parent, const std::vector<Sample>& samples, double noise) {
+  std::vector<double> key = {noise};
   for (const Parameter& parameter : Parameters()) key.push_back(Get(parent, parameter));
   for (const Sample& sample : samples) {
     const Workload& w = sample.scenario.workload;
@@ -55,20 +53,37 @@ FitResult RememberedFit(const Efficiencies& parent, const std::vector<Sample>& s
                            static_cast<double>(w.output_tokens),
                            static_cast<double>(sample.scenario.deployment.tensor_parallel)});
   }
-  const auto found = fits.find(key);
-  if (found != fits.end()) return found->second;
-  return fits[key] = Fit(parent, samples, options);
+  return key;
 }
 
-Level FitLevel(std::string hardware, std::string engine, const Level* parent, const std::vector<Row>& rows,
-               const Keep& keep) {
-  Level level{.hardware = std::move(hardware), .engine = std::move(engine)};
-  level.parent = parent != nullptr ? parent->Id() : "";
-  level.prior = parent != nullptr ? parent->fit.efficiencies : GenericPrior();
+// Fits so far, by what they follow from: where an engine has no row of what is left out, its levels are those of all.
+FitResult RememberedFit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
+  static std::map<std::vector<double>, FitResult> fits;
+  const auto [found, fresh] = fits.try_emplace(KeyOf(parent, samples, options.noise));
+  if (fresh) found->second = Fit(parent, samples, options);
+  return found->second;
+}
+
+const DeviceFit& RememberedDevice(const Efficiencies& parent, const std::vector<Sample>& samples) {
+  static std::map<std::vector<double>, DeviceFit> fits;
+  const auto [found, fresh] = fits.try_emplace(KeyOf(parent, samples, kHardwareFitOptions.noise));
+  if (fresh) found->second = FitDevice({.efficiencies = parent}, samples);
+  return found->second;
+}
+
+std::vector<Sample> SamplesOf(const std::vector<Row>& rows, const Keep& keep) {
   std::vector<Sample> samples;
   for (const Row& row : rows) {
     if (keep(row)) samples.push_back(row.sample);
   }
+  return samples;
+}
+
+Level FitLevel(std::string engine, const Level* parent, const std::vector<Row>& rows, const Keep& keep) {
+  Level level{.engine = std::move(engine)};
+  level.parent = parent != nullptr ? parent->Id() : "";
+  level.prior = parent != nullptr ? parent->fit.efficiencies : GenericPrior();
+  const std::vector<Sample> samples = SamplesOf(rows, keep);
   level.samples = static_cast<int>(samples.size());
   level.fit = RememberedFit(level.prior, samples, kHardwareFitOptions);
   return level;
@@ -96,31 +111,51 @@ bool Any(const std::vector<Row>& rows, const Keep& keep) { return std::any_of(ro
 std::optional<Level> FitEngine(const std::string& engine, const std::vector<Row>& rows, const Keep& keep) {
   const Keep of_engine = And(keep, OfEngine(engine));
   if (!Any(rows, of_engine)) return std::nullopt;
-  return FitLevel("", engine, nullptr, rows, of_engine);
+  return FitLevel(engine, nullptr, rows, of_engine);
 }
 
 std::optional<Level> FitVersion(const Row& of, const std::vector<Row>& rows, const Keep& keep) {
   const Keep of_version = OfVersion(of.EngineAtVersion());
   if (of.version.empty() || !Any(rows, And(keep, of_version))) return std::nullopt;
   const Level parent = *FitEngine(of.engine, rows, keep);
-  return FitLevel("", of.EngineAtVersion(), &parent, rows, And(keep, of_version));
+  return FitLevel(of.EngineAtVersion(), &parent, rows, And(keep, of_version));
 }
 
-// `tuned`: the rows of `keep` that tell of engines.
-Level FitDevice(const Row& of, const std::vector<Row>& rows, const Keep& keep, const Keep& tuned) {
+Level LevelOf(const Row& of, std::string parent, const Efficiencies& prior, const LevelFit& fit) {
+  return {.hardware = of.hardware,
+          .engine = of.EngineAtVersion(),
+          .model = fit.model_id,
+          .parent = std::move(parent),
+          .prior = prior,
+          .fit = fit.fit,
+          .samples = static_cast<int>(fit.used.size())};
+}
+
+// The level of the row's device, and those of the models that deviate from it. `tuned`: the rows of `keep` that tell of
+// engines.
+std::vector<Level> FitDeviceLevels(const Row& of, const std::vector<Row>& rows, const Keep& keep, const Keep& tuned) {
   const Keep of_device =
       And(OfVersion(of.EngineAtVersion()), [&of](const Row& row) { return row.hardware == of.hardware; });
   const Keep others = And(tuned, Not(of_device));
   std::optional<Level> parent = FitVersion(of, rows, others);
   if (!parent) parent = FitEngine(of.engine, rows, others);
-  return FitLevel(of.hardware, of.EngineAtVersion(), parent ? &*parent : nullptr, rows, And(keep, of_device));
+  const Efficiencies prior = parent ? parent->fit.efficiencies : GenericPrior();
+  const DeviceFit& fit = RememberedDevice(prior, SamplesOf(rows, And(keep, of_device)));
+  std::vector<Level> levels = {LevelOf(of, parent ? parent->Id() : "", prior, fit.device)};
+  for (const LevelFit& model : fit.models) {
+    levels.push_back(LevelOf(of, levels.front().Id(), fit.device.fit.efficiencies, model));
+    levels.front().apart.insert(model.model_id);
+  }
+  if (fit.device.used.size() == SamplesOf(rows, And(keep, of_device)).size()) levels.front().apart.clear();
+  return levels;
 }
 
 }  // namespace
 
 std::string Level::Id() const {
   const std::string of = absl::StrReplaceAll(engine, {{"@", "-"}});
-  return hardware.empty() ? of : absl::StrCat(hardware, ".", of);
+  if (hardware.empty()) return of;
+  return absl::StrCat(hardware, ".", of, model.empty() ? "" : ".", model);
 }
 
 bool IsPoorlyTuned(const Row& row) { return row.hardware == "amd-mi300x-192gb"; }
@@ -128,18 +163,19 @@ bool IsPoorlyTuned(const Row& row) { return row.hardware == "amd-mi300x-192gb"; 
 std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep) {
   const Keep batch = And(keep, [](const Row& row) { return !row.served; });
   const Keep tuned = And(batch, Not(IsPoorlyTuned));
-  std::map<std::string, Level> engines, devices;  // by id
+  std::map<std::string, Level> engines;               // by id
+  std::map<std::string, std::vector<Level>> devices;  // by id
   for (const Row& row : rows) {
     if (tuned(row) && !engines.contains(row.engine)) engines.emplace(row.engine, *FitEngine(row.engine, rows, tuned));
     if (tuned(row) && !row.version.empty() && !engines.contains(row.EngineAtVersion())) {
       engines.emplace(row.EngineAtVersion(), *FitVersion(row, rows, tuned));
     }
     const std::string device = row.hardware + "." + row.EngineAtVersion();
-    if (batch(row) && !devices.contains(device)) devices.emplace(device, FitDevice(row, rows, batch, tuned));
+    if (batch(row) && !devices.contains(device)) devices.emplace(device, FitDeviceLevels(row, rows, batch, tuned));
   }
   std::vector<Level> levels;
   for (auto& [name, level] : engines) levels.push_back(std::move(level));
-  for (auto& [name, level] : devices) levels.push_back(std::move(level));
+  for (auto& [name, of_device] : devices) std::ranges::move(of_device, std::back_inserter(levels));
   return levels;
 }
 
@@ -155,6 +191,7 @@ std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels) {
     calibrations.push_back({.id = level.Id(),
                             .hardware_id = level.hardware,
                             .engine = level.engine,
+                            .model_id = level.model,
                             .efficiencies = level.fit.efficiencies});
   }
   return calibrations;

@@ -122,7 +122,7 @@ std::string Page(const Study& study) {
                   "\n## By hardware and engine\n\nError, and the mean ratio of measured to predicted: above 1 the "
                   "prediction was too fast. Plots: dashed lines are 25% off.\n");
   for (const Case& c : study.cases) {
-    if (!c.pooled) absl::StrAppend(&page, Details(c));
+    if (c.detailed) absl::StrAppend(&page, Details(c));
   }
   return page;
 }

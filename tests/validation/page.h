@@ -16,6 +16,7 @@ struct Case {
   Predictions predictions;
   std::optional<BandRule> bands;  // those that ship
   bool pooled = false;    // scored over all rows alike
+  bool detailed = true;   // with tables by hardware and engine, and plots
 };
 
 struct Study {

@@ -1,0 +1,142 @@
+#include "estimator/calibration/device_fit.h"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kFewestOfModel = 10;
+constexpr double kWellKnown = 0.05;  // mean size of log errors: measured runs repeat no better
+constexpr double kWorthIt = 0.8;     // of the error by the fit to all
+
+using Indices = std::vector<int>;
+
+std::vector<Sample> Pick(const std::vector<Sample>& samples, const Indices& indices) {
+  std::vector<Sample> picked;
+  picked.reserve(indices.size());
+  for (const int index : indices) picked.push_back(samples[static_cast<size_t>(index)]);
+  return picked;
+}
+
+// Mean sizes of the errors that are known.
+struct MeanErrors {
+  std::array<double, kNumMetrics> of_metric = {};
+  double all = 0;
+};
+
+MeanErrors MeansOf(const std::vector<Times>& errors) {
+  std::array<double, kNumMetrics> sums = {}, counts = {};
+  for (const Times& error : errors) {
+    for (int metric = 0; metric < kNumMetrics; ++metric) {
+      if (!std::isfinite(error[metric])) continue;
+      sums[metric] += std::abs(error[metric]);
+      ++counts[metric];
+    }
+  }
+  const auto mean = [](double sum, double count) { return count > 0 ? sum / count : 0; };
+  MeanErrors means{.all = mean(std::accumulate(sums.begin(), sums.end(), 0.0),
+                               std::accumulate(counts.begin(), counts.end(), 0.0))};
+  for (int metric = 0; metric < kNumMetrics; ++metric) means.of_metric[metric] = mean(sums[metric], counts[metric]);
+  return means;
+}
+
+// Whether a model's own parameters pay, and at no metric's expense.
+bool Pays(const MeanErrors& by_own, const MeanErrors& by_all) {
+  for (int metric = 0; metric < kNumMetrics; ++metric) {
+    if (by_own.of_metric[metric] > by_all.of_metric[metric]) return false;
+  }
+  return by_own.all <= kWorthIt * by_all.all;
+}
+
+// Errors of one model's samples by the folds of all, whose place in the folds is their index.
+std::vector<Times> ErrorsByAll(const std::vector<Efficiencies>& folds, const Indices& of_model,
+                               const std::vector<Sample>& samples) {
+  std::vector<Times> errors;
+  for (const int index : of_model) {
+    const auto i = static_cast<size_t>(index);
+    errors.push_back(LogErrors(samples[i], folds[i % folds.size()]));
+  }
+  return errors;
+}
+
+// The same by fits to the model's own samples, each drawn to a fold of all and without what that fold has not seen.
+std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const Indices& of_model,
+                               const std::vector<Sample>& samples) {
+  std::vector<Efficiencies> own;
+  for (size_t fold = 0; fold < folds.size(); ++fold) {
+    Indices kept = of_model;
+    std::erase_if(kept, [&](int index) { return static_cast<size_t>(index) % folds.size() == fold; });
+    own.push_back(Fit(folds[fold], Pick(samples, kept), kHardwareFitOptions).efficiencies);
+  }
+  return ErrorsByAll(own, of_model, samples);
+}
+
+// A model and its errors held out of fits of its own.
+struct Deviation {
+  Indices of_model;
+  std::vector<Times> held_out;
+};
+
+std::map<std::string, Indices> ByModel(const std::vector<Sample>& samples) {
+  std::map<std::string, Indices> by_model;
+  for (size_t i = 0; i < samples.size(); ++i) by_model[samples[i].scenario.model->id].push_back(static_cast<int>(i));
+  return by_model;
+}
+
+// Those that deviate, by id.
+std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& folds,
+                                            const std::map<std::string, Indices>& by_model,
+                                            const std::vector<Sample>& samples) {
+  std::map<std::string, Deviation> deviations;
+  for (const auto& [id, of_model] : by_model) {
+    if (of_model.size() < kFewestOfModel || samples.size() - of_model.size() < kFewestSamples) continue;
+    const MeanErrors by_all = MeansOf(ErrorsByAll(folds, of_model, samples));
+    if (by_all.all <= kWellKnown) continue;
+    std::vector<Times> held_out = ErrorsByOwn(folds, of_model, samples);
+    if (Pays(MeansOf(held_out), by_all)) deviations[id] = {of_model, std::move(held_out)};
+  }
+  return deviations;
+}
+
+LevelFit FitAll(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<Efficiencies>& folds) {
+  LevelFit level{.used = Indices(samples.size()), .fit = Fit(parent.efficiencies, samples, kHardwareFitOptions)};
+  std::iota(level.used.begin(), level.used.end(), 0);
+  level.quality = JudgeFit(level.fit.efficiencies, HeldOutErrors(folds, samples), samples, parent.bands);
+  return level;
+}
+
+LevelFit FitOthers(const FitParent& parent, const std::vector<Sample>& samples,
+                   const std::map<std::string, Deviation>& deviations) {
+  Indices others;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (!deviations.contains(samples[i].scenario.model->id)) others.push_back(static_cast<int>(i));
+  }
+  const std::vector<Sample> of_others = Pick(samples, others);
+  LevelFit level = FitAll(parent, of_others, FitFolds(parent.efficiencies, of_others));
+  level.used = others;
+  return level;
+}
+
+}  // namespace
+
+DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples) {
+  const std::map<std::string, Indices> by_model = ByModel(samples);
+  const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples);
+  const std::map<std::string, Deviation> deviations = Deviations(folds, by_model, samples);
+  const bool several_others = !deviations.empty() && by_model.size() - deviations.size() >= 2;
+  DeviceFit fit{.device = several_others ? FitOthers(parent, samples, deviations) : FitAll(parent, samples, folds)};
+  for (const auto& [id, deviation] : deviations) {
+    const std::vector<Sample> own = Pick(samples, deviation.of_model);
+    LevelFit model{.model_id = id, .used = deviation.of_model};
+    model.fit = Fit(fit.device.fit.efficiencies, own, kHardwareFitOptions);
+    model.quality = JudgeFit(model.fit.efficiencies, deviation.held_out, own, fit.device.quality.bands);
+    fit.models.push_back(std::move(model));
+  }
+  return fit;
+}
+
+}  // namespace foretoken
