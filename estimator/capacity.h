@@ -43,7 +43,8 @@ struct BatchBytes {
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
 
-// Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below 2^31.
+// Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below
+// 2^31.
 inline double KeptTokens(const AttentionGroup& group, double context) {
   const auto kept = static_cast<int>(group.window > 0 ? std::min(context, group.window) : context);
   return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;

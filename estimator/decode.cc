@@ -159,13 +159,14 @@ TimeParts DecodeCurve::SumSmooth(const Line& line, double first, double last) co
 }
 
 void DecodeCurve::SumLines(const Piece& piece, const TimeParts& before, const double* last, int begin, int end,
-                            TimePartsColumns& sums) const {
+                           TimePartsColumns& sums) const {
   for (int row = begin; row < end; ++row) sums.Set(row, {});
   for (const GaussNode& node : kGaussNodes) {
     if (exponent_ == 2) {
       AddSquareTerms({piece.line.base, piece.line.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
     } else {
-      AddTerms({piece.line.base, piece.line.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end, sums);
+      AddTerms({piece.line.base, piece.line.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end,
+               sums);
     }
   }
   for (int row = begin; row < end; ++row) sums.Set(row, before + sums.Get(row));

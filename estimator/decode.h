@@ -48,8 +48,8 @@ class DecodeCurve {
   // Sum of Step(c) for c = first, first + 1, ..., last. REQUIRES: first, last whole numbers. Empty: zero.
   TimeParts Sum(double first, double last) const;
 
-  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: what they share is
-  // computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
+  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: what they share
+  // is computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
   void Sums(double first, const double* last, int count, TimePartsColumns& sums) const;
 
  private:

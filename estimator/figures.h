@@ -10,8 +10,8 @@ namespace foretoken {
 // Sets every figure but the method, the warnings, the details, and what FillVerdicts does, whatever was there.
 void FillFigures(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate);
 
-// What the figures mean to the caller: the bands that the calibration (may be null) puts around the times, the cost at the
-// scenario's price, the verdict against its objective.
+// What the figures mean to the caller: the bands that the calibration (may be null) puts around the times, the cost at
+// the scenario's price, the verdict against its objective.
 void FillVerdicts(const Scenario& scenario, const Calibration* calibration, Estimate& estimate);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// The operators of a step, and which of their figures (model, deployment, hardware) alone decide: derived once, so that a
-// step of a given shape is a few multiplications an operator.
+// The operators of a step, and which of their figures (model, deployment, hardware) alone decide: derived once, so that
+// a step of a given shape is a few multiplications an operator.
 #ifndef FORETOKEN_ESTIMATOR_OPERATORS_H_
 #define FORETOKEN_ESTIMATOR_OPERATORS_H_
 

@@ -144,8 +144,8 @@ void OutputRow::Mbu(const OutputBlock& block, double* out) const {
     AddKvRead(*model_, group, served_.read, scenario_.workload.prompt_tokens, block, out);
   }
   for (int i = 0; i < block.count; ++i) {
-    out[i] = ModelBandwidthUtilization(weights_read_, Bytes(out[i]), Seconds(block.tpot[i]),
-                                       model_->machine.memory_peak);
+    out[i] =
+        ModelBandwidthUtilization(weights_read_, Bytes(out[i]), Seconds(block.tpot[i]), model_->machine.memory_peak);
   }
 }
 

@@ -7,8 +7,8 @@
 //   OutputBlock block;
 //   int rows = row->Compute(outputs, 100, block);   // block.tpot[0], block.tpot[1], ...
 //
-// Leaves out what does not run as one batch with a KV cache: Make then gives nothing, and ComputeEstimate has to be asked
-// point by point.
+// Leaves out what does not run as one batch with a KV cache: Make then gives nothing, and ComputeEstimate has to be
+// asked point by point.
 #ifndef FORETOKEN_ESTIMATOR_OUTPUT_ROW_H_
 #define FORETOKEN_ESTIMATOR_OUTPUT_ROW_H_
 
@@ -42,8 +42,8 @@ struct OutputBlock {
   Column kv_per_sequence;  // bytes
 };
 
-// Not thread-safe. The scenario's model, hardware and calibration outlive it, and so does the memo that it was made from,
-// unchanged.
+// Not thread-safe. The scenario's model, hardware and calibration outlive it, and so does the memo that it was made
+// from, unchanged.
 class OutputRow {
  public:
   // Makes `row` the scenario's; nothing where the scenario is not covered, or does not fit in memory.
@@ -65,14 +65,16 @@ class OutputRow {
   void LargestBatches(const OutputBlock& block, double* out) const;
   void Mbu(const OutputBlock& block, double* out) const;
 
-  // The whole estimate of a point of the block, without warnings, into `estimate`, which holds shared() or another point
-  // of this row.
+  // The whole estimate of a point of the block, without warnings, into `estimate`, which holds shared() or another
+  // point of this row.
   void FillPoint(const OutputBlock& block, int point, Estimate& estimate);
 
  private:
   bool Fits(Bytes kv_per_sequence) const;
   double LargestBatchWith(Bytes kv_per_sequence) const;
-  Replica View() const { return {.scenario = scenario_, .model = *model_, .capacity = capacity_, .steps_wanted = false}; }
+  Replica View() const {
+    return {.scenario = scenario_, .model = *model_, .capacity = capacity_, .steps_wanted = false};
+  }
 
   Scenario scenario_;
   const StepModel* model_;

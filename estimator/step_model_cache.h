@@ -22,7 +22,8 @@ struct DerivedModel {
   std::vector<Warning> warnings;
 };
 
-// All that a step model follows from. Models, hardware and efficiencies count as the same where they are the same object.
+// All that a step model follows from. Models, hardware and efficiencies count as the same where they are the same
+// object.
 struct StepModelKey {
   const Model* model = nullptr;
   const Hardware* hardware = nullptr;

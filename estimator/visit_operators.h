@@ -108,10 +108,10 @@ inline double IndependentTokens(const StepModel& model, const StepShape& shape, 
 inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   const ExpertShard& e = *model.shard.experts;
   const double tokens = shape.Tokens() * e.replicas;
-  const double distinct =
-      model.efficiencies.speed_of_light
-          ? e.chosen
-          : DistinctExperts(e.num_experts, model.operators.experts->log_missed, IndependentTokens(model, shape, tokens));
+  const double distinct = model.efficiencies.speed_of_light
+                              ? e.chosen
+                              : DistinctExperts(e.num_experts, model.operators.experts->log_missed,
+                                                IndependentTokens(model, shape, tokens));
   const double skew = 1 + model.efficiencies.expert_skew;
   return {.on_rank = std::min(e.num_experts / e.expert_parallel, distinct / e.expert_parallel * skew),
           .rows = tokens * e.chosen / distinct};

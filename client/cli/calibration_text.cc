@@ -49,8 +49,9 @@ std::string ErrorsText(const v1::CalibrationSpec& calibration, const Terminal& t
                {"measured / predicted", Align::kRight}});
   for (const v1::CalibrationError& error : calibration.errors()) {
     table.AddRow({MetricName(error.metric()), absl::StrCat(error.num_samples()),
-                  FormatPercent(error.in_sample_median_ape()), HeldOut(error), FormatPercent(error.in_sample_mean_ape()),
-                  FormatSignedPercent(error.in_sample_bias()), BandOf(calibration, error.metric())});
+                  FormatPercent(error.in_sample_median_ape()), HeldOut(error),
+                  FormatPercent(error.in_sample_mean_ape()), FormatSignedPercent(error.in_sample_bias()),
+                  BandOf(calibration, error.metric())});
   }
   return table.Render(terminal, 2);
 }
@@ -62,11 +63,10 @@ std::string ValueOf(const v1::CalibrationParameter& parameter, double value) {
 std::string ParametersText(const v1::CalibrationSpec& calibration, const Terminal& terminal) {
   Table table({{"parameter"}, {"prior", Align::kRight}, {"fitted", Align::kRight}, {"deviation"}});
   for (const v1::CalibrationParameter& parameter : calibration.parameters()) {
-    const std::string deviation =
-        parameter.identified() ? absl::StrFormat("x%.2f", 1 + parameter.posterior_log_deviation())
-                               : std::string("left at the prior, the samples do not tell");
-    table.AddRow({parameter.name(), ValueOf(parameter, parameter.prior_value()),
-                  ValueOf(parameter, parameter.value()),
+    const std::string deviation = parameter.identified()
+                                      ? absl::StrFormat("x%.2f", 1 + parameter.posterior_log_deviation())
+                                      : std::string("left at the prior, the samples do not tell");
+    table.AddRow({parameter.name(), ValueOf(parameter, parameter.prior_value()), ValueOf(parameter, parameter.value()),
                   Cell(deviation, parameter.identified() ? Look::kPlain : Look::kDim)});
   }
   return table.Render(terminal, 2);
@@ -90,20 +90,28 @@ double Shift(const v1::MovedPrediction& moved) {
 std::string MovedText(const v1::CalibrationReport& report, const Terminal& terminal) {
   std::string text = absl::StrCat("\n", report.moved_size(), " of ", report.num_probes(),
                                   " predictions of the probe set move by more than 5%\n");
-  Table table({{"metric"}, {"model"}, {"engine"}, {"tp", Align::kRight}, {"batch", Align::kRight}, {"prompt", Align::kRight},
-               {"output", Align::kRight}, {"before", Align::kRight}, {"after", Align::kRight}, {"", Align::kRight}});
+  Table table({{"metric"},
+               {"model"},
+               {"engine"},
+               {"tp", Align::kRight},
+               {"batch", Align::kRight},
+               {"prompt", Align::kRight},
+               {"output", Align::kRight},
+               {"before", Align::kRight},
+               {"after", Align::kRight},
+               {"", Align::kRight}});
   std::vector<const v1::MovedPrediction*> largest;
   for (const v1::MovedPrediction& moved : report.moved()) largest.push_back(&moved);
-  std::stable_sort(largest.begin(), largest.end(), [](const auto* a, const auto* b) {
-    return std::abs(Shift(*a)) > std::abs(Shift(*b));
-  });
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto* a, const auto* b) { return std::abs(Shift(*a)) > std::abs(Shift(*b)); });
   largest.resize(std::min<size_t>(largest.size(), kMostLines));
   for (const v1::MovedPrediction* moved : largest) {
     table.AddRow({MetricName(moved->metric()), moved->model_id(), moved->deployment().engine(),
                   absl::StrCat(moved->deployment().tensor_parallel()), absl::StrCat(moved->batch_size()),
                   absl::StrCat(moved->prompt_tokens()), absl::StrCat(moved->output_tokens()),
                   moved->has_before_seconds() ? FormatSeconds(moved->before_seconds()) : "refused",
-                  FormatSeconds(moved->after_seconds()), moved->has_before_seconds() ? FormatSignedPercent(Shift(*moved)) : "new"});
+                  FormatSeconds(moved->after_seconds()),
+                  moved->has_before_seconds() ? FormatSignedPercent(Shift(*moved)) : "new"});
   }
   return table.empty() ? text : text + table.Render(terminal, 2);
 }

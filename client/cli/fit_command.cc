@@ -28,7 +28,8 @@ absl::StatusOr<std::string> HardwareOf(const std::vector<Measurement>& rows, con
   for (const Measurement& row : rows) ids.insert(row.hardware_id);
   if (asked.empty() && ids.size() == 1) return *ids.begin();
   if (ids.contains(asked)) return asked;
-  return absl::InvalidArgumentError(absl::StrCat("--hardware \"", asked, "\"; the file has ", absl::StrJoin(ids, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--hardware \"", asked, "\"; the file has ", absl::StrJoin(ids, ", ")));
 }
 
 // The entry that the samples are added to: a file's, or what the catalog has.
@@ -86,16 +87,19 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 void AddFit(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("fit", "Fits the core model to measured runs of one hardware");
   command->footer(
-      "The rows of one hardware, of any models, engines and deployments, become one calibration per engine, drawn to what\n"
-      "is known of that engine elsewhere. The report tells errors, also on samples held out of the fit, which parameters\n"
+      "The rows of one hardware, of any models, engines and deployments, become one calibration per engine, drawn to "
+      "what\n"
+      "is known of that engine elsewhere. The report tells errors, also on samples held out of the fit, which "
+      "parameters\n"
       "the samples could tell, which samples were rejected, and which predictions change.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "Measured runs as CSV (docs/cli.md), - for standard input")->required();
   command->add_option("--hardware", options->hardware, "The hardware, where the file has several")->type_name("ID");
   command->add_option("--spec", options->spec, "Its entry as textproto or JSON; default: what the catalog has")
       ->type_name("FILE");
-  command->add_option("--max-median-ape", options->max_median_ape,
-                      "Fail where a metric's held-out median error is above this share (0.1 = 10%)")
+  command
+      ->add_option("--max-median-ape", options->max_median_ape,
+                   "Fail where a metric's held-out median error is above this share (0.1 = 10%)")
       ->check(CLI::PositiveNumber);
   command->add_flag("--register", options->store, "Store the entry with the calibration; default: a dry run");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

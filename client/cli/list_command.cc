@@ -83,8 +83,8 @@ std::vector<std::string> Cells(const v1::ModelEntry& entry, bool exact) {
 std::string ErrorOf(const v1::CalibrationSpec& spec, v1::LatencyMetric metric, bool exact) {
   for (const v1::CalibrationError& error : spec.errors()) {
     if (error.metric() != metric) continue;
-    const double ape = error.has_cross_validated_median_ape() ? error.cross_validated_median_ape()
-                                                              : error.in_sample_median_ape();
+    const double ape =
+        error.has_cross_validated_median_ape() ? error.cross_validated_median_ape() : error.in_sample_median_ape();
     return exact ? FormatExact(ape) : FormatPercent(ape);
   }
   return exact ? "" : "-";

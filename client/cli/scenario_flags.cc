@@ -38,8 +38,7 @@ constexpr Flag kWorkload[] = {
      "Bytes/s per device at which a prefix that is not resident is loaded"},
     {"--output-mean", "workload.output_length_distribution.mean_tokens",
      "Mean output length where sequences differ, tokens"},
-    {"--output-max", "workload.output_length_distribution.max_tokens",
-     "Longest output where sequences differ, tokens"},
+    {"--output-max", "workload.output_length_distribution.max_tokens", "Longest output where sequences differ, tokens"},
     {"--batching", "workload.batching_policy", "How requests are batched"},
     {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
     {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
@@ -111,10 +110,9 @@ constexpr Flag kLiveLoad[] = {
     {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
     {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}};
 
-constexpr Flag kObjective[] = {
-    {"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
-    {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
-    {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
+constexpr Flag kObjective[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+                               {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+                               {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
 
 constexpr Group kGroups[] = {
     {"Question", kQuestion},

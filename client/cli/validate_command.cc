@@ -148,7 +148,9 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   const bool faults = TellFaults(input, *predictions, session.err);
   const ValidationReport report = MakeReport(input.rows, *predictions);
   PrintReport(report, options, session);
-  if (*baseline) (session.output == OutputFormat::kText ? session.out : session.err) << ComparisonText(**baseline, report, session.terminal);
+  if (*baseline)
+    (session.output == OutputFormat::kText ? session.out : session.err)
+        << ComparisonText(**baseline, report, session.terminal);
   return faults || input.bad_files > 0 ? kNo : kOk;
 }
 
@@ -166,14 +168,18 @@ void AddValidate(CLI::App& app, Action& chosen) {
   command->add_flag("--rows", options->rows,
                     "The rows themselves as CSV, with predictions, bands, provenance and status; the report goes to "
                     "standard error");
-  command->add_option("--baseline", options->baseline,
-                      "An earlier report (--output csv) of the same files, to compare with: as of another catalog revision")
+  command
+      ->add_option(
+          "--baseline", options->baseline,
+          "An earlier report (--output csv) of the same files, to compare with: as of another catalog revision")
       ->type_name("FILE.csv");
   command->add_option("--method", options->method, "How to compute; unspecified: the best available")
       ->check(CLI::IsMember({"unspecified", "operator_model", "speed_of_light", "linear_profile", "kpi"}))
       ->capture_default_str();
-  command->add_option("--routing", options->routing, "How experts were chosen in the measured runs; unspecified: identical_prompts in "
-                  "static batches, which repeat one prompt, and independent in served traffic")
+  command
+      ->add_option("--routing", options->routing,
+                   "How experts were chosen in the measured runs; unspecified: identical_prompts in "
+                   "static batches, which repeat one prompt, and independent in served traffic")
       ->check(CLI::IsMember({"unspecified", "independent", "identical_prompts"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

@@ -63,7 +63,9 @@ std::string MeansText(const std::vector<Move>& moves, const Terminal& terminal) 
       after += move.after;
       ++groups;
     }
-    if (groups > 0) table.AddRow({std::string(metric), absl::StrCat(groups), FormatPercent(before / groups), FormatPercent(after / groups)});
+    if (groups > 0)
+      table.AddRow(
+          {std::string(metric), absl::StrCat(groups), FormatPercent(before / groups), FormatPercent(after / groups)});
   }
   return table.Render(terminal, 2);
 }
@@ -93,8 +95,8 @@ absl::StatusOr<Baseline> ReadBaseline(const std::string& file, std::istream& in)
 
 std::string ComparisonText(const Baseline& before, const ValidationReport& after, const Terminal& terminal) {
   std::vector<Move> moves = MovesOf(before, after);
-  std::string text = absl::StrCat(terminal.Paint("Against the baseline", Look::kBold), ": median error\n",
-                                  MeansText(moves, terminal));
+  std::string text =
+      absl::StrCat(terminal.Paint("Against the baseline", Look::kBold), ": median error\n", MeansText(moves, terminal));
   std::erase_if(moves, [](const Move& move) { return std::abs(move.after - move.before) <= kPoint; });
   std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
     return std::abs(a.after - a.before) > std::abs(b.after - b.before);
@@ -103,7 +105,8 @@ std::string ComparisonText(const Baseline& before, const ValidationReport& after
   moves.resize(std::min(moves.size(), kMostMoves));
   Table table({{"hardware"}, {"engine"}, {"model"}, {"metric"}, {"before", Align::kRight}, {"after", Align::kRight}});
   for (const Move& move : moves) {
-    table.AddRow({move.group->hardware, move.group->engine, move.group->model, std::string(move.metric), FormatPercent(move.before),
+    table.AddRow({move.group->hardware, move.group->engine, move.group->model, std::string(move.metric),
+                  FormatPercent(move.before),
                   Cell(FormatPercent(move.after), move.after > move.before ? Look::kBad : Look::kGood)});
   }
   return table.empty() ? text : text + table.Render(terminal, 2);

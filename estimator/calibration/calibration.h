@@ -79,8 +79,8 @@ class Calibrations {
 };
 
 // The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is
-// not of the catalog), what ships for the engine, what ships for any. Null: nothing does. `model_id`: of the catalog, or
-// empty.
+// not of the catalog), what ships for the engine, what ships for any. Null: nothing does. `model_id`: of the catalog,
+// or empty.
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
                                    std::string_view engine, std::string_view model_id, bool continuous);
 

@@ -38,8 +38,8 @@ MeanErrors MeansOf(const std::vector<Times>& errors) {
     }
   }
   const auto mean = [](double sum, double count) { return count > 0 ? sum / count : 0; };
-  MeanErrors means{.all = mean(std::accumulate(sums.begin(), sums.end(), 0.0),
-                               std::accumulate(counts.begin(), counts.end(), 0.0))};
+  MeanErrors means{
+      .all = mean(std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(counts.begin(), counts.end(), 0.0))};
   for (int metric = 0; metric < kNumMetrics; ++metric) means.of_metric[metric] = mean(sums[metric], counts[metric]);
   return means;
 }

@@ -30,8 +30,8 @@ struct DeviceFit {
   std::vector<LevelFit> models;  // drawn to the device, by id
 };
 
-// A model deviates where at least 10 samples are of it and at least 3 of others, and what the fit to all samples leaves of
-// error on those of it that a fold has not seen is more than 5%, of which parameters of its own take off at least a
+// A model deviates where at least 10 samples are of it and at least 3 of others, and what the fit to all samples leaves
+// of error on those of it that a fold has not seen is more than 5%, of which parameters of its own take off at least a
 // fifth, and to no metric any is added. Where two models or more do not deviate, the device's level is theirs alone.
 // REQUIRES: every sample is usable; one or more.
 DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples);

@@ -175,8 +175,8 @@ FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, co
     curvature = jacobian.transpose() * weights.asDiagonal() * jacobian;
     const VectorXd precision = problem.Precision(x);
     curvature.diagonal() += precision;
-    const VectorXd gradient = jacobian.transpose() * weights.asDiagonal() * residuals +
-                              precision.cwiseProduct(x - problem.mean());
+    const VectorXd gradient =
+        jacobian.transpose() * weights.asDiagonal() * residuals + precision.cwiseProduct(x - problem.mean());
     const double before = objective;
     for (; damping < kMostDamping; damping *= 4) {
       VectorXd next = x - Step(x, curvature, gradient, damping);

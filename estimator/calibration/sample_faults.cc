@@ -61,8 +61,8 @@ std::optional<SampleFault> FindFault(const Sample& sample) {
     states_one = true;
   }
   if (!states_one) return SampleFault{"no time", "states none of ttft_seconds, tpot_seconds and e2e_seconds"};
-  const absl::StatusOr<Estimate> estimate =
-      EstimateOperatorModel(sample.scenario, GenericPriorOf(IsContinuous(sample.scenario)), Provenance::kDatasheet, Detail{});
+  const absl::StatusOr<Estimate> estimate = EstimateOperatorModel(
+      sample.scenario, GenericPriorOf(IsContinuous(sample.scenario)), Provenance::kDatasheet, Detail{});
   if (!estimate.ok()) {
     return SampleFault{"refused by the core model",
                        absl::StrCat("refused by the core model: ", estimate.status().message())};

@@ -119,8 +119,8 @@ void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
   }
   std::sort(reading.calibration_specs.begin(), reading.calibration_specs.end(),
             [](const auto& a, const auto& b) { return a.id() < b.id(); });
-  reading.bundle.calibrations = std::make_shared<ShippedCalibrations>(
-      std::move(reading.calibration_specs), std::move(reading.calibrations));
+  reading.bundle.calibrations =
+      std::make_shared<ShippedCalibrations>(std::move(reading.calibration_specs), std::move(reading.calibrations));
   reading.bundle.digest = Sha256Hex(contents);
 }
 

@@ -49,9 +49,9 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   if (!spec.model_id().empty()) checks.Id("model_id", spec.model_id());
   if (!spec.model_id().empty() && spec.hardware_id().empty()) checks.Add("hardware_id", " is required beside model_id");
   if (spec.level() != LevelOf(spec)) {
-    checks.Add("level", absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()),
-                                     "; hardware_id, engine and model_id make it ",
-                                     v1::CalibrationLevel_Name(LevelOf(spec))));
+    checks.Add("level",
+               absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id, engine and model_id make it ",
+                            v1::CalibrationLevel_Name(LevelOf(spec))));
   }
   if (spec.model_version() != kModelVersion) {
     checks.Add("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ", kModelVersion,

@@ -35,12 +35,12 @@ Groups GroupsOf(const std::vector<Sample>& samples) {
 std::string IdOf(const v1::CalibrationSpec& spec) {
   constexpr size_t kMostBytes = 128;
   constexpr size_t kDigits = 8;
-  std::string id = absl::StrCat(spec.hardware_id(), ".",
-                                spec.engine().empty() ? "any" : absl::AsciiStrToLower(spec.engine()),
-                                spec.continuous() ? ".continuous" : "", spec.model_id().empty() ? "" : ".",
-                                spec.model_id());
+  std::string id =
+      absl::StrCat(spec.hardware_id(), ".", spec.engine().empty() ? "any" : absl::AsciiStrToLower(spec.engine()),
+                   spec.continuous() ? ".continuous" : "", spec.model_id().empty() ? "" : ".", spec.model_id());
   for (char& c : id) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '-';
-  if (id.size() > kMostBytes) id = absl::StrCat(id.substr(0, kMostBytes - kDigits), catalog::Sha256Hex(id).substr(0, kDigits));
+  if (id.size() > kMostBytes)
+    id = absl::StrCat(id.substr(0, kMostBytes - kDigits), catalog::Sha256Hex(id).substr(0, kDigits));
   while (!absl::ascii_isalnum(static_cast<unsigned char>(id.back()))) id.pop_back();
   return id;
 }
@@ -120,11 +120,12 @@ absl::Status CheckGate(const Group& group, const HardwareFit& fit) {
     if (error.num_samples == 0) continue;
     const double ape = error.cross_validated_median_ape.value_or(error.median_ape);
     if (ape <= request.max_median_ape()) continue;
-    return Refusal(Reason::kPoorFit, "max_median_ape",
-                   absl::StrFormat("%s of engine \"%s\": cross-validated median absolute percentage error %.1f%% over %d "
-                                   "samples; allowed at most %.1f%%",
-                                   kMetricNames[metric], group.key.first, 100 * ape, error.num_samples,
-                                   100 * request.max_median_ape()));
+    return Refusal(
+        Reason::kPoorFit, "max_median_ape",
+        absl::StrFormat("%s of engine \"%s\": cross-validated median absolute percentage error %.1f%% over %d "
+                        "samples; allowed at most %.1f%%",
+                        kMetricNames[metric], group.key.first, 100 * ape, error.num_samples,
+                        100 * request.max_median_ape()));
   }
   return absl::OkStatus();
 }

@@ -68,7 +68,8 @@ std::optional<Times> Ask(Scenario scenario, const Hardware& hardware, const cata
   return TimesOf(*estimate);
 }
 
-void Compare(const Probe& probe, const std::optional<Times>& before, const Times& after, v1::CalibrationReport& report) {
+void Compare(const Probe& probe, const std::optional<Times>& before, const Times& after,
+             v1::CalibrationReport& report) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     report.set_num_probes(report.num_probes() + 1);
     if (before && std::abs(after[metric] / (*before)[metric] - 1) <= kMoved) continue;

@@ -60,7 +60,8 @@ absl::StatusOr<std::vector<Sample>> ReadSamples(const v1::RegisterHardwareReques
     FieldChecker fields(prefix, violations);
     const std::string deployment_prefix = prefix + "deployment.";
     FieldChecker deployment_fields(deployment_prefix, violations);
-    Sample sample{.scenario = {.model = &(*model)->model, .hardware = &hardware}, .measured = ReadTimes(message, fields)};
+    Sample sample{.scenario = {.model = &(*model)->model, .hardware = &hardware},
+                  .measured = ReadTimes(message, fields)};
     sample.scenario.deployment = ReadDeployment(message.deployment(), deployment_fields);
     sample.scenario.workload = ReadRun(message, fields);
     ResolveDtypes(*sample.scenario.model, sample.scenario.deployment);

@@ -142,9 +142,8 @@ void ScenarioReader::ReadMethod(v1::Method method, std::string_view prefix) {
 }
 
 absl::Status ScenarioReader::Errors() const {
-  const bool good = std::all_of(parts_.begin(), parts_.end(), [](const PartState& part) {
-    return part.violations.empty() && part.id_error.ok();
-  });
+  const bool good = std::all_of(parts_.begin(), parts_.end(),
+                                [](const PartState& part) { return part.violations.empty() && part.id_error.ok(); });
   // Only a draft or a prefill side can contradict the rest.
   if (good && !scenario_.speculation && !scenario_.disaggregation) return absl::OkStatus();
   std::vector<FieldViolation> violations;

@@ -129,12 +129,12 @@ class ScenarioReader {
   absl::Time now_;
   std::array<PartState, kNumParts> parts_;
   std::unique_ptr<Inline> inline_;  // null: none so far
-  Deployment deployment_;  // as given; scenario_ has it with its dtypes resolved
+  Deployment deployment_;           // as given; scenario_ has it with its dtypes resolved
   Deployment draft_deployment_;
   std::optional<Deployment> prefill_deployment_;  // absent: deployment_
   bool prefill_shares_hardware_ = false;
   bool resolved_ = false;
-  bool machine_changed_ = true;     // model, hardware or deployment, since the last Resolve
+  bool machine_changed_ = true;       // model, hardware or deployment, since the last Resolve
   bool calibrated_for_load_ = false;  // what scenario_'s calibration was looked up for
   std::optional<absl::Duration> live_load_age_;
   Scenario scenario_;

@@ -115,8 +115,8 @@ void ScenarioReader::Resolve() {
     const bool own_model = inline_ != nullptr && scenario_.model == &inline_->model;
     const std::string_view hardware_id = own_hardware ? std::string_view() : hardware.id;
     const std::string_view model_id = own_model ? std::string_view() : scenario_.model->id;
-    scenario_.calibration = FindCalibration(hardware, hardware_id, snapshot_.calibrations(), deployment_.engine,
-                                            model_id, continuous);
+    scenario_.calibration =
+        FindCalibration(hardware, hardware_id, snapshot_.calibrations(), deployment_.engine, model_id, continuous);
     calibrated_for_load_ = continuous;
   }
   if (machine_changed_) ResolveMachine();

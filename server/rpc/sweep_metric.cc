@@ -75,15 +75,18 @@ void PerUser(const OutputRow&, const B& block, double* out) {
 constexpr std::array<MetricReader, v1::Metric_ARRAYSIZE> kReaders = {
     Shared(+[](const E&) { return kUnknown; }),
     Shared(+[](const E& e) { return e.ttft.time.value(); }),
-    Column(+[](const E& e) { return e.tpot.time.value(); }, Copy<&B::tpot>),
-    Column(+[](const E& e) { return e.e2e.time.value(); }, Copy<&B::e2e>),
+    Column(
+        +[](const E& e) { return e.tpot.time.value(); }, Copy<&B::tpot>),
+    Column(
+        +[](const E& e) { return e.e2e.time.value(); }, Copy<&B::e2e>),
     Shared(BandEnd<&E::ttft, &Band::low>),
     Shared(BandEnd<&E::ttft, &Band::high>),
     PerPoint(BandEnd<&E::tpot, &Band::low>),
     PerPoint(BandEnd<&E::tpot, &Band::high>),
     PerPoint(BandEnd<&E::e2e, &Band::low>),
     PerPoint(BandEnd<&E::e2e, &Band::high>),
-    Column(+[](const E& e) { return e.decode_steps; }, Copy<&B::decode_steps>),
+    Column(
+        +[](const E& e) { return e.decode_steps; }, Copy<&B::decode_steps>),
     Column(ThroughputOf<&Throughput::output_tokens_per_second>, Copy<&B::output_tokens_per_second>),
     Column(ThroughputOf<&Throughput::output_tokens_per_second_per_device>,
            Copy<&B::output_tokens_per_second_per_device>),
@@ -106,7 +109,8 @@ constexpr std::array<MetricReader, v1::Metric_ARRAYSIZE> kReaders = {
     Column(OptionalMemoryOf<&MemoryUse::largest_batch>, RowFigure<&OutputRow::LargestBatches>),
     Shared(OptionalMemoryOf<&MemoryUse::kv_tokens_capacity>),
     PerPoint(OptionalMemoryOf<&MemoryUse::compute_bound_batch>),
-    Column(+[](const E& e) { return Figure(e.mbu); }, RowFigure<&OutputRow::Mbu>),
+    Column(
+        +[](const E& e) { return Figure(e.mbu); }, RowFigure<&OutputRow::Mbu>),
     Shared(+[](const E& e) { return Figure(e.mfu); }),
     PerPoint(+[](const E& e) { return e.slo ? Figure(e.slo->headroom) : kUnknown; }),
     Shared(+[](const E& e) { return static_cast<double>(e.waves); }),

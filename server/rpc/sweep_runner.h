@@ -49,7 +49,8 @@ class SweepRunner {
   // Skips the points that a row has answered.
   void MoveBy(int points);
   void ReadPoint();
-  // Writes the next points, up to `most`, at `row` of the chunk: as many as a row of output lengths gives at once, or one.
+  // Writes the next points, up to `most`, at `row` of the chunk: as many as a row of output lengths gives at once, or
+  // one.
   int ComputePoints(int row, int most, v1::SweepChunk& chunk);
   int ComputeBlock(int row, int most, v1::SweepChunk& chunk);
   void ComputePoint(int row, v1::SweepChunk& chunk);
@@ -67,8 +68,8 @@ class SweepRunner {
   Estimate estimate_;
   std::vector<int> indices_;  // of the current point, per axis
   std::array<bool, kNumParts> changed_ = {};
-  const bool has_rows_;          // the innermost axis is one of output lengths
-  bool row_tried_ = false;       // row_ is that of the current point
+  const bool has_rows_;     // the innermost axis is one of output lengths
+  bool row_tried_ = false;  // row_ is that of the current point
   std::optional<OutputRow> row_;
   OutputBlock block_;
   int64_t next_point_ = 0;

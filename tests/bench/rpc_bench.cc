@@ -16,9 +16,8 @@ namespace foretoken::bench {
 namespace {
 
 std::shared_ptr<const catalog::Snapshot> BundledSnapshot() {
-  static const auto& catalog = *new std::unique_ptr<catalog::Catalog>(
-      *catalog::Catalog::Open(*catalog::LoadEmbeddedBundle(), std::make_unique<catalog::MemoryStore>(),
-                              [] { return absl::UnixEpoch(); }));
+  static const auto& catalog = *new std::unique_ptr<catalog::Catalog>(*catalog::Catalog::Open(
+      *catalog::LoadEmbeddedBundle(), std::make_unique<catalog::MemoryStore>(), [] { return absl::UnixEpoch(); }));
   return catalog->snapshot();
 }
 
@@ -80,8 +79,8 @@ void Batch(benchmark::State& state, const v1::BatchEstimateRequest& request) {
   for (auto _ : state) {
     google::protobuf::Arena arena;
     auto* response = google::protobuf::Arena::CreateMessage<v1::BatchEstimateResponse>(&arena);
-    benchmark::DoNotOptimize(
-        rpc::AnswerBatch(request, {*snapshot, absl::UnixEpoch()}, [] { return false; }, *response));
+    benchmark::DoNotOptimize(rpc::AnswerBatch(
+        request, {*snapshot, absl::UnixEpoch()}, [] { return false; }, *response));
   }
   state.SetItemsProcessed(state.iterations() * request.candidates_size());
 }

@@ -105,8 +105,8 @@ inline v1::SweepRequest MixedSweep(int values) {
   v1::SweepRequest request;
   *request.mutable_base() = DenseScenario();
   request.mutable_base()->mutable_workload()->set_capacity_policy(v1::CAPACITY_POLICY_WAVES);
-  AddTexts("hardware_id", {"nvidia-h100-sxm-80gb", "nvidia-h200-sxm-141gb", "nvidia-b200-sxm-180gb",
-                           "amd-mi300x-192gb"}, request);
+  AddTexts("hardware_id",
+           {"nvidia-h100-sxm-80gb", "nvidia-h200-sxm-141gb", "nvidia-b200-sxm-180gb", "amd-mi300x-192gb"}, request);
   AddTexts("model_id", {"llama-3.1-70b", "mixtral-8x7b", "deepseek-v2-lite", "qwen3-30b-a3b"}, request);
   v1::SweepAxis* dtypes = request.add_axes();
   dtypes->set_field("deployment.weight_dtype");

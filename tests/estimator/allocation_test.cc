@@ -1,5 +1,5 @@
-// An estimate that is made where the last one was takes no memory from the heap: what a router asks thousands of times a
-// second must not wait for an allocator.
+// An estimate that is made where the last one was takes no memory from the heap: what a router asks thousands of times
+// a second must not wait for an allocator.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

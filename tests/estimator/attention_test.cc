@@ -72,7 +72,8 @@ TEST(DistinctExpertsTest, WorkedNumbers) {
       {"all chosen", 4, 4, 1, 4},
       {"many tokens touch all", 8, 2, 1000, 8},
   };
-  for (const Case& c : cases) EXPECT_NEAR(DistinctExperts(c.experts, LogMissed(c.experts, c.chosen), c.tokens), c.want, 1e-9) << c.name;
+  for (const Case& c : cases)
+    EXPECT_NEAR(DistinctExperts(c.experts, LogMissed(c.experts, c.chosen), c.tokens), c.want, 1e-9) << c.name;
 }
 
 TEST(DistinctExpertsTest, KeepsPrecisionForManyExperts) {

@@ -125,8 +125,7 @@ TEST(FitTest, FindsTheParametersThatMadeTheSamples) {
     const Times predicted = PredictTimes(samples[i].scenario, fit.efficiencies);
     EXPECT_NEAR(predicted[kTpot] / samples[i].measured[kTpot], 1, 0.03) << i;
   }
-  EXPECT_LT(fit.log_deviations[FindParameter("layer_gap")],
-            Parameters()[FindParameter("layer_gap")].log_deviation);
+  EXPECT_LT(fit.log_deviations[FindParameter("layer_gap")], Parameters()[FindParameter("layer_gap")].log_deviation);
 }
 
 // A port that nobody has tuned: matrices at a tenth of the parent's speed, 16 deviations away. A square would hold

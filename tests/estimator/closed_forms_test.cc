@@ -45,7 +45,8 @@ TEST(DistinctExpertsTest, IsTheMeanOfDraws) {
   for (const auto& [experts, chosen, tokens] : {Case{8, 2, 1}, Case{8, 2, 3}, Case{16, 1, 12}, Case{64, 6, 9}}) {
     const double want = DrawnExperts(experts, chosen, tokens, random);
     // A count between 0 and E deviates by less than E/2; 4,000 draws by less than E/126: five deviations are E/25.
-    EXPECT_NEAR(DistinctExperts(experts, LogMissed(experts, chosen), tokens), want, experts / 25.0) << experts << " " << tokens;
+    EXPECT_NEAR(DistinctExperts(experts, LogMissed(experts, chosen), tokens), want, experts / 25.0)
+        << experts << " " << tokens;
   }
 }
 

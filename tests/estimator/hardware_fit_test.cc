@@ -112,7 +112,8 @@ TEST_F(HardwareFitTest, AParameterThatTheSamplesDoNotTellStaysAtItsPrior) {
   const size_t link = FindParameter("link_efficiency");
   EXPECT_GT(fit->levels.device.fit.log_deviations[link],
             kIdentified * kHardwareFitOptions.freedom * Parameters()[link].log_deviation);
-  EXPECT_DOUBLE_EQ(Get(fit->levels.device.fit.efficiencies, Parameters()[link]), Get(GenericPrior(), Parameters()[link]));
+  EXPECT_DOUBLE_EQ(Get(fit->levels.device.fit.efficiencies, Parameters()[link]),
+                   Get(GenericPrior(), Parameters()[link]));
 }
 
 // A line through real attention misses; a line through a line does not.

@@ -21,7 +21,8 @@ void ExpectSame(const Scenario& one, const Scenario& other) {
   ASSERT_DOUBLE_EQ(a->e2e.time.value(), b->e2e.time.value()) << Describe(one) << " | " << Describe(other);
 }
 
-// One estimate written over by thousands of others: batching policies, methods, calibrations and objectives come and go.
+// One estimate written over by thousands of others: batching policies, methods, calibrations and objectives come and
+// go.
 TEST(IdentityTest, WhatAnEstimateIsWrittenOverDoesNotCount) {
   RandomScenarios source(30);
   Estimate reused;
@@ -30,7 +31,8 @@ TEST(IdentityTest, WhatAnEstimateIsWrittenOverDoesNotCount) {
     Scenario scenario = source.Next();
     if (i % 3 == 0) scenario.slo = Slo{.max_ttft = Seconds(1)};
     if (i % 7 == 0) scenario.method = i % 2 == 0 ? Method::kKpi : Method::kSpeedOfLight;
-    const Detail detail{.operators = i % 5 == 0, .token_latencies = i % 11 == 0 && scenario.workload.output_tokens < 100};
+    const Detail detail{.operators = i % 5 == 0,
+                        .token_latencies = i % 11 == 0 && scenario.workload.output_tokens < 100};
     StepModelMemo memo;
     const absl::StatusOr<Estimate> fresh = ComputeEstimate(scenario, detail);
     const absl::Status status = ComputeEstimate(scenario, detail, memo, reused);

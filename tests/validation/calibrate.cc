@@ -1,5 +1,5 @@
-// calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one textproto
-// each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
+// calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one
+// textproto each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -26,8 +26,8 @@
 namespace foretoken::validation {
 namespace {
 
-// Cross-validation within one device or one engine flatters: its rows share more with the fit than a user's will. Of 1.1,
-// 1.2, 1.25 and 1.5 the widest whose coverage, tested on models left out, stays below 90%.
+// Cross-validation within one device or one engine flatters: its rows share more with the fit than a user's will.
+// Of 1.1, 1.2, 1.25 and 1.5 the widest whose coverage, tested on models left out, stays below 90%.
 constexpr BandRule kCalibratedBands = {.widening = 1.1};
 // A port that nobody has tuned is several times slower than its engine elsewhere. A band that held it would say nothing
 // of all others, so the docs tell of it instead; coverage counts its rows as outside.
@@ -37,9 +37,9 @@ constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) {
 
 std::string Describe(const Row& row) {
   const Workload& w = row.sample.scenario.workload;
-  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ", row.hardware,
-                      ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens, " in, ",
-                      w.output_tokens, " out");
+  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ",
+                      row.hardware, ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens,
+                      " in, ", w.output_tokens, " out");
 }
 
 constexpr const char* kRowsLeftOut = "rows_left_out";
@@ -106,7 +106,8 @@ v1::CalibrationSpec SpecOf(const Level& level, const std::vector<Row>& rows, con
   spec.set_parent(level.parent.empty() ? kGenericIds[0] : level.parent);
   spec.set_samples_used(level.samples);
   catalog::WriteParameters(level.prior, kHardwareFitOptions.freedom, level.fit, spec);
-  WriteEvidence(level.fit.efficiencies, [&level](const Row& row) { return Knew(level, row); }, rows, unseen, spec);
+  WriteEvidence(
+      level.fit.efficiencies, [&level](const Row& row) { return Knew(level, row); }, rows, unseen, spec);
   spec.add_sources()->set_citation("tests/validation: the rows of this engine, each with its own source");
   return spec;
 }
@@ -128,7 +129,8 @@ std::string GenericTable(const std::vector<Row>& rows) {
   const Efficiencies batches = FitGeneric(rows, [](const Row& row) { return !row.served; });
   const Efficiencies served = FitGeneric(rows, [](const Row& row) { return row.served; });
   std::string table =
-      "| parameter | unit | batches ship | batches fitted | served ships | served fitted |\n|---|---|---|---|---|---|\n";
+      "| parameter | unit | batches ship | batches fitted | served ships | served fitted "
+      "|\n|---|---|---|---|---|---|\n";
   for (const Parameter& p : Parameters()) {
     absl::StrAppendFormat(&table, "| %s | %s | %.3g | %.3g | %.3g | %.3g |\n", std::string(p.name), std::string(p.unit),
                           Get(GenericPrior(), p), Get(batches, p), Get(GenericServedPrior(), p), Get(served, p));
@@ -142,10 +144,9 @@ std::vector<Case> MakeCases(const std::vector<Row>& rows) {
                    .file = kRowsLeftOut,
                    .predictions = LeaveRowsOut(rows),
                    .detailed = false});
-  cases.push_back({"hardware and engine calibrated, model left out", "model_left_out", LeaveModelsOut(rows),
-                   kCalibratedBands});
-  cases.push_back({"engine known, hardware left out", "hardware_left_out", LeaveHardwareOut(rows),
-                   kTransferredBands});
+  cases.push_back(
+      {"hardware and engine calibrated, model left out", "model_left_out", LeaveModelsOut(rows), kCalibratedBands});
+  cases.push_back({"engine known, hardware left out", "hardware_left_out", LeaveHardwareOut(rows), kTransferredBands});
   cases.push_back({"generic prior, as it ships", "generic", Generic(rows)});
   cases.push_back({"generic prior refitted, hardware left out", "generic_hardware_left_out",
                    Only(GenericLeftOut(rows, /*and_engine=*/false), [](const Row& row) { return row.served; })});
@@ -176,7 +177,8 @@ void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, 
   };
   WriteEntry(GenericSpec(/*served=*/false, rows, case_of("generic_left_out")), directory);
   WriteEntry(GenericSpec(/*served=*/true, rows, case_of("generic_served_left_out")), directory);
-  // Of a model of its own, a fifth of a curve left out says little of how far its kind is off: the band is its device's.
+  // Of a model of its own, a fifth of a curve left out says little of how far its kind is off: the band is its
+  // device's.
   for (const Level& level : FitHierarchy(rows, [](const Row&) { return true; })) {
     const Case& bands = case_of(level.hardware.empty() ? "hardware_left_out" : "model_left_out");
     WriteEntry(SpecOf(level, rows, {level.model.empty() ? bands : case_of(kRowsLeftOut), bands}), directory);

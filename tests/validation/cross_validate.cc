@@ -35,8 +35,7 @@ bool IsOf(const Calibration& calibration, const Row& row) {
 Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool own_device_only) {
   Predictions predictions;
   for (const std::string& value : ValuesOf(rows, field)) {
-    const Calibrations fitted(
-        ToCalibrations(FitHierarchy(rows, [&](const Row& row) { return row.*field != value; })));
+    const Calibrations fitted(ToCalibrations(FitHierarchy(rows, [&](const Row& row) { return row.*field != value; })));
     for (const Row& row : rows) {
       if (row.served || row.*field != value) continue;
       const Calibration* calibration = fitted.Find(row.hardware, row.EngineAtVersion(), row.model, false);

@@ -26,9 +26,7 @@ std::vector<double> Apes(const std::vector<double>& errors) {
   return apes;
 }
 
-bool Inside(const BandRatio& band, double error) {
-  return std::exp(error) >= band.low && std::exp(error) <= band.high;
-}
+bool Inside(const BandRatio& band, double error) { return std::exp(error) >= band.low && std::exp(error) <= band.high; }
 
 }  // namespace
 

@@ -62,8 +62,8 @@ struct BandRule {
 
 std::optional<BandRatio> BandOf(const Predictions& predictions, int metric, const BandRule& rule);
 
-// The same where it was tested and held: its nested coverage is at least kLeastCoverage. TPOT, where too few curves state
-// it to test, has the band of E2E, most of which is decode steps.
+// The same where it was tested and held: its nested coverage is at least kLeastCoverage. TPOT, where too few curves
+// state it to test, has the band of E2E, most of which is decode steps.
 inline constexpr double kLeastCoverage = 0.72;
 std::optional<BandRatio> TestedBandOf(const Predictions& predictions, int metric, const BandRule& rule);
 

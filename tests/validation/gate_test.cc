@@ -34,8 +34,8 @@ const Subset& Rows() {
     made->catalog = *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
     made->snapshot = made->catalog->snapshot();
     std::vector<std::string> files;
-    for (const char* name : {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop",
-                             "splitwise_a100", "tensorrt_llm"}) {
+    for (const char* name :
+         {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop", "splitwise_a100", "tensorrt_llm"}) {
       files.push_back(std::string(FORETOKEN_SOURCE_DIR "/tests/validation/") + name + ".csv");
     }
     const std::vector<Row> all = *ReadRows(files, *made->snapshot);

@@ -49,9 +49,9 @@ std::vector<double> KeyOf(const Efficiencies& parent, const std::vector<Sample>&
     const Workload& w = sample.scenario.workload;
     key.insert(key.end(), sample.weights.begin(), sample.weights.end());
     for (const double time : sample.measured) key.push_back(time > 0 ? time : 0);
-    key.insert(key.end(), {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens),
-                           static_cast<double>(w.output_tokens),
-                           static_cast<double>(sample.scenario.deployment.tensor_parallel)});
+    key.insert(key.end(),
+               {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens),
+                static_cast<double>(w.output_tokens), static_cast<double>(sample.scenario.deployment.tensor_parallel)});
   }
   return key;
 }
@@ -181,8 +181,7 @@ std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep) 
 
 Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep) {
   const auto well_tuned = [&](const Row& row) { return keep(row) && !IsPoorlyTuned(row); };
-  return RememberedFit(GenericPrior(), Weighted(rows, well_tuned), {.noise = kGenericNoise})
-      .efficiencies;
+  return RememberedFit(GenericPrior(), Weighted(rows, well_tuned), {.noise = kGenericNoise}).efficiencies;
 }
 
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels) {

@@ -1,7 +1,7 @@
-// Calibrations of every engine, version and (device, engine) that static batches tell of, and of the models that deviate:
-// generic prior -> engine -> engine@version -> (hardware, engine@version) -> (hardware, engine@version, model), each drawn
-// to its parent. A device's parent is fitted without the rows of that device, so that they do not count twice; where no
-// others are left, it is the next up.
+// Calibrations of every engine, version and (device, engine) that static batches tell of, and of the models that
+// deviate: generic prior -> engine -> engine@version -> (hardware, engine@version) -> (hardware, engine@version,
+// model), each drawn to its parent. A device's parent is fitted without the rows of that device, so that they do not
+// count twice; where no others are left, it is the next up.
 #ifndef FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
 #define FORETOKEN_TESTS_VALIDATION_HIERARCHY_H_
 
@@ -19,12 +19,12 @@ namespace foretoken::validation {
 
 // One calibration and how it came about.
 struct Level {
-  std::string hardware;  // empty: of the engine
-  std::string engine;    // "name" or "name@version"
-  std::string model;     // empty: any
+  std::string hardware;         // empty: of the engine
+  std::string engine;           // "name" or "name@version"
+  std::string model;            // empty: any
   std::set<std::string> apart;  // models that it was fitted without, for they deviate from the others
   std::string parent;           // id; empty: the generic prior
-  Efficiencies prior;    // the parent's; of a device, without its own rows
+  Efficiencies prior;           // the parent's; of a device, without its own rows
   FitResult fit;
   int samples = 0;
 

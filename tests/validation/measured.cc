@@ -34,17 +34,17 @@ absl::StatusOr<Row> ReadRow(const cli::Measurement& measurement, const std::stri
   const v1::ProfileSample& s = measurement.sample;
   const std::string& engine = s.deployment().engine();
   const size_t at = engine.find('@');
-  Row row{.file = file,
-          .hardware = measurement.hardware_id,
-          .engine = engine.substr(0, at),
-          .version = at == std::string::npos ? "" : engine.substr(at + 1),
-          .model = s.model_id(),
-          .sample = {.scenario = **scenario,
-                     .measured = {Or(s.has_ttft_seconds(), s.ttft_seconds()),
-                                  Or(s.has_tpot_seconds(), s.tpot_seconds()),
-                                  Or(s.has_e2e_seconds(), s.e2e_seconds())}},
-          .served = s.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS,
-          .mixture = (*scenario)->model->mixture_of_experts.has_value()};
+  Row row{
+      .file = file,
+      .hardware = measurement.hardware_id,
+      .engine = engine.substr(0, at),
+      .version = at == std::string::npos ? "" : engine.substr(at + 1),
+      .model = s.model_id(),
+      .sample = {.scenario = **scenario,
+                 .measured = {Or(s.has_ttft_seconds(), s.ttft_seconds()), Or(s.has_tpot_seconds(), s.tpot_seconds()),
+                              Or(s.has_e2e_seconds(), s.e2e_seconds())}},
+      .served = s.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS,
+      .mixture = (*scenario)->model->mixture_of_experts.has_value()};
   return row;
 }
 

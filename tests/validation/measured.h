@@ -23,7 +23,6 @@ struct Row {
   std::string EngineAtVersion() const { return version.empty() ? engine : engine + "@" + version; }
 };
 
-
 // Reads files of the form of README.md. Errors: the first row that cannot be read or names an unknown id.
 absl::StatusOr<std::vector<Row>> ReadRows(const std::vector<std::string>& files, const catalog::Snapshot& snapshot);
 

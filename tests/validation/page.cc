@@ -31,7 +31,8 @@ std::string ErrorCells(const Predictions& predictions, bool pooled) {
   std::string cells;
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     const Errors errors(predictions, metric);
-    absl::StrAppend(&cells, " | ", errors.empty() ? "-" : Percent(pooled ? errors.PooledMedian() : errors.MacroMedian()));
+    absl::StrAppend(&cells, " | ",
+                    errors.empty() ? "-" : Percent(pooled ? errors.PooledMedian() : errors.MacroMedian()));
     if (!errors.empty()) absl::StrAppend(&cells, " (", errors.num_groups(), ")");
   }
   return absl::StrCat(cells, " |\n");
@@ -111,10 +112,11 @@ std::string Page(const Study& study) {
       "model), mean across; in brackets the number of groups. Five samples: median over all rows, devices, engines and "
       "20 draws.\n\n",
       Headlines(study.cases));
-  absl::StrAppend(&page, "\n## Bands\n\nShare of rows inside an 80% band (measured over predicted) that was made "
-                         "without the model or the device it is tested on, mean across groups; in brackets what ships, "
-                         "made of everything. Below 72% none ships; TPOT that too "
-                         "few rows state has the band of E2E, most of which is decode steps.\n\n",
+  absl::StrAppend(&page,
+                  "\n## Bands\n\nShare of rows inside an 80% band (measured over predicted) that was made "
+                  "without the model or the device it is tested on, mean across groups; in brackets what ships, "
+                  "made of everything. Below 72% none ships; TPOT that too "
+                  "few rows state has the band of E2E, most of which is decode steps.\n\n",
                   Bands(study.cases), "\n", study.findings, "\n## Rejected\n\n", study.rejected.size(),
                   " rows are faster than 0.95 of the speed of light.\n\n");
   for (const std::string& line : study.rejected) absl::StrAppend(&page, "- ", line, "\n");

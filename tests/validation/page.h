@@ -11,12 +11,12 @@ namespace foretoken::validation {
 
 // One way of leaving out.
 struct Case {
-  std::string name;       // "hardware and engine calibrated, model left out"
-  std::string file;       // of its plots: "model_left_out"
+  std::string name;  // "hardware and engine calibrated, model left out"
+  std::string file;  // of its plots: "model_left_out"
   Predictions predictions;
   std::optional<BandRule> bands;  // those that ship
-  bool pooled = false;    // scored over all rows alike
-  bool detailed = true;   // with tables by hardware and engine, and plots
+  bool pooled = false;            // scored over all rows alike
+  bool detailed = true;           // with tables by hardware and engine, and plots
 };
 
 struct Study {

@@ -13,8 +13,8 @@
 namespace foretoken::validation {
 namespace {
 
-constexpr int kSide = 400;    // of the square
-constexpr int kMargin = 44;   // left and below
+constexpr int kSide = 400;   // of the square
+constexpr int kMargin = 44;  // left and below
 constexpr int kTop = 24;
 constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#17becf"};
 
@@ -44,8 +44,9 @@ std::string Line(const Range& range, double ratio, const char* style) {
 }
 
 std::string Axes(const Range& range) {
-  std::string svg = absl::StrFormat("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#000\"/>\n",
-                                    kMargin, kTop, kSide, kSide);
+  std::string svg =
+      absl::StrFormat("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#000\"/>\n", kMargin,
+                      kTop, kSide, kSide);
   for (int decade = range.low; decade <= range.high; ++decade) {
     const double time = std::pow(10.0, decade);
     absl::StrAppendFormat(&svg, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%g s</text>\n", X(range, time),
@@ -55,7 +56,8 @@ std::string Axes(const Range& range) {
   }
   absl::StrAppendFormat(&svg, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">measured</text>\n", kMargin + kSide / 2,
                         kTop + kSide + 28);
-  absl::StrAppendFormat(&svg, "<text transform=\"translate(10 %d) rotate(-90)\" text-anchor=\"middle\">predicted</text>\n",
+  absl::StrAppendFormat(&svg,
+                        "<text transform=\"translate(10 %d) rotate(-90)\" text-anchor=\"middle\">predicted</text>\n",
                         kTop + kSide / 2);
   return svg;
 }
@@ -88,8 +90,8 @@ std::string Scatter(const std::string& title, const Predictions& predictions, in
     const char* colour = kColours[row % std::size(kColours)];
     absl::StrAppendFormat(&svg, "<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n", kMargin + 6, kTop + 14 + 12 * row++,
                           colour, hardware);
-    absl::StrAppendFormat(&svg, "<path stroke=\"%s\" stroke-width=\"3\" stroke-linecap=\"round\" stroke-opacity=\".6\" d=\"",
-                          colour);
+    absl::StrAppendFormat(
+        &svg, "<path stroke=\"%s\" stroke-width=\"3\" stroke-linecap=\"round\" stroke-opacity=\".6\" d=\"", colour);
     for (const auto& [x, y] : at) absl::StrAppend(&svg, "M", x, " ", y, "h0");
     absl::StrAppend(&svg, "\"/>\n");
   }

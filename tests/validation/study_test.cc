@@ -1,10 +1,9 @@
-#include "tests/validation/errors.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "tests/validation/errors.h"
 #include "tests/validation/plot.h"
 
 namespace foretoken::validation {
@@ -13,7 +12,11 @@ namespace {
 using ::testing::HasSubstr;
 
 Row RowOf(const std::string& model, double e2e) {
-  return {.file = "file", .hardware = "device", .engine = "engine", .model = model, .sample = {.measured = {NAN, NAN, e2e}}};
+  return {.file = "file",
+          .hardware = "device",
+          .engine = "engine",
+          .model = model,
+          .sample = {.measured = {NAN, NAN, e2e}}};
 }
 
 Prediction Of(const Row& row, double predicted) {
@@ -32,7 +35,8 @@ TEST(ErrorsTest, MedianWithinACurveMeanAcross) {
   EXPECT_TRUE(Errors(predictions, kTtft).empty());
 }
 
-// Curves a and b were both 1.2 times slower than predicted, c twice as fast: the band of the others holds a and b, not c.
+// Curves a and b were both 1.2 times slower than predicted, c twice as fast: the band of the others holds a and b, not
+// c.
 TEST(ErrorsTest, CoverageDoesNotSeeWhatItTests) {
   const Row a = RowOf("a", 1.2), b = RowOf("b", 1.2), c = RowOf("c", 0.5);
   const Predictions predictions = {Of(a, 1), Of(b, 1), Of(c, 1)};
