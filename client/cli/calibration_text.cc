@@ -65,7 +65,7 @@ std::string ParametersText(const v1::CalibrationSpec& calibration, const Termina
   for (const v1::CalibrationParameter& parameter : calibration.parameters()) {
     const std::string deviation = parameter.identified()
                                       ? absl::StrFormat("x%.2f", 1 + parameter.posterior_log_deviation())
-                                      : std::string("left at the prior, the samples do not tell");
+                                      : std::string("the samples hardly tell");
     table.AddRow({parameter.name(), ValueOf(parameter, parameter.prior_value()), ValueOf(parameter, parameter.value()),
                   Cell(deviation, parameter.identified() ? Look::kPlain : Look::kDim)});
   }

@@ -45,6 +45,9 @@ struct FitOptions {
 // Of every level that is fitted to an engine, a device or a model.
 inline constexpr FitOptions kHardwareFitOptions = {.noise = 0.1, .freedom = 1};
 
+// The samples do not tell a parameter where they leave it more than this share of its deviation.
+inline constexpr double kIdentified = 0.9;
+
 struct FitResult {
   Efficiencies efficiencies;
   std::vector<double> log_deviations;  // posterior, one a parameter

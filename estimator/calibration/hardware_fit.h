@@ -18,9 +18,6 @@
 
 namespace foretoken {
 
-// A parameter is left at its prior where the samples leave it more than this share of its deviation.
-inline constexpr double kIdentified = 0.9;
-
 struct RefusedSample {
   int index = 0;
   std::string kind;    // why, in words that many share
