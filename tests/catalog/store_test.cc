@@ -11,53 +11,11 @@
 #include "absl/time/clock.h"
 #include "estimator/errors.h"
 #include "server/catalog/store_factory.h"
-#include "tests/catalog/etcd_server.h"
+#include "tests/catalog/store_fixture.h"
 #include "tests/catalog/temporary_folder.h"
 
 namespace foretoken::catalog {
 namespace {
-
-const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
-
-StoreWrite Put(const std::string& id, const std::string& value) {
-  return {.kind = EntryKind::kHardware, .id = id, .value = value, .now = kNow};
-}
-
-StoreWrite Erase(const std::string& id) {
-  return {.kind = EntryKind::kHardware, .id = id, .value = {}, .action = WriteAction::kDelete, .now = kNow};
-}
-
-// One etcd for all tests of the process; each has a prefix of its own.
-EtcdServer& Etcd() {
-  static EtcdServer server;
-  return server;
-}
-
-class StoreTest : public testing::TestWithParam<const char*> {
- protected:
-  StoreTest() { store_ = Open(); }
-  // The same store once more, as another process would; a memory store is another one.
-  std::unique_ptr<CatalogStore> Open() {
-    const std::string kind = GetParam();
-    std::string name = "memory:";
-    if (kind == "sqlite") name = "sqlite:" + folder_.File("state/catalog.db");
-    if (kind == "etcd") name = "etcd:" + Etcd().address() + folder_.File("");
-    auto store = *OpenStore(name);
-    store->OnNews([this] { ++news_; });
-    EXPECT_TRUE(store->ReadAll().ok());  // a catalog begins so
-    return store;
-  }
-  Reason ReasonOf(const StoreWrite& write) { return DetailOf(store_->Write(write).status()).reason; }
-  StoreChanges ChangesAfter(CatalogStore& store, int64_t after, int64_t reach) {
-    const auto changes = *store.ReadChanges(after, reach, absl::Now() + absl::Seconds(10));
-    EXPECT_TRUE(changes.has_value());
-    return changes.value_or(StoreChanges{});
-  }
-
-  TemporaryFolder folder_;
-  std::atomic<int> news_{0};
-  std::unique_ptr<CatalogStore> store_;
-};
 
 TEST_P(StoreTest, KeepsWhatWasWritten) {
   EXPECT_EQ(store_->kind(), GetParam());
@@ -271,50 +229,6 @@ TEST_P(StoreTest, AWriteThatIsOutOfTimeSaysThatNothingWasWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreTest, testing::Values("memory", "sqlite", "etcd"),
-                         [](const auto& info) { return std::string(info.param); });
-
-// What two processes on one store promise each other.
-using SharedStoreTest = StoreTest;
-
-TEST_P(SharedStoreTest, EachSeesWhatTheOtherWrites) {
-  const auto other = Open();
-  const int64_t written = store_->Write(Put("a", "1"))->revision;
-  EXPECT_EQ(*other->ReadRevision(absl::InfiniteFuture()), written);
-  const StoreChanges changes = ChangesAfter(*other, 0, written);
-  ASSERT_EQ(changes.entries.size(), 1u);
-  EXPECT_EQ(changes.entries[0].value, "1");
-}
-
-TEST_P(SharedStoreTest, EtagsAndRequestIdsHoldAcrossBoth) {
-  const auto other = Open();
-  StoreWrite write = Put("a", "1");
-  write.request_id = "job-7";
-  const std::string etag = store_->Write(write)->etag;
-  EXPECT_EQ(other->Write(write)->etag, etag);
-  StoreWrite swap = Put("a", "2");
-  swap.etag = etag;
-  EXPECT_TRUE(other->Write(swap).ok());
-  EXPECT_EQ(ReasonOf(swap), Reason::kEtagMismatch);
-}
-
-TEST_P(SharedStoreTest, NothingIsLostWhereBothWrite) {
-  const auto other = Open();
-  std::vector<std::thread> writers;
-  for (CatalogStore* store : {store_.get(), other.get()}) {
-    writers.emplace_back([store, name = store == other.get() ? "other" : "one"] {
-      for (int i = 0; i < 20; ++i) {
-        EXPECT_TRUE(store->Write(Put(std::string(name) + "-" + std::to_string(i), "x")).ok());
-      }
-    });
-  }
-  for (std::thread& writer : writers) writer.join();
-  std::set<std::string> etags;
-  const StoreContents contents = *other->ReadAll();
-  for (const StoredEntry& entry : contents.entries) etags.insert(entry.etag);
-  EXPECT_EQ(etags.size(), 40u);
-}
-
-INSTANTIATE_TEST_SUITE_P(All, SharedStoreTest, testing::Values("sqlite", "etcd"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(OpenStoreTest, NamesWhatIsAllowed) {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "tests/rpc/service_fixture.h"
 
@@ -120,83 +119,6 @@ TEST_F(ServiceTest, EveryWayOfServingIsAnswered) {
   });
   EXPECT_GT(live.tpot().seconds(), idle.tpot().seconds());
   EXPECT_GT(live.prefill().parts().queueing_seconds(), 0);
-}
-
-struct BadCase {
-  const char* name;
-  std::function<void(v1::Scenario&)> change;
-  grpc::StatusCode code;
-  const char* reason;
-  const char* field;
-};
-
-TEST_F(ServiceTest, BadScenariosNameCodeReasonAndField) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const BadCase cases[] = {
-      {"no prompt", [](auto& s) { s.mutable_workload()->clear_prompt_tokens(); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.workload.prompt_tokens"},
-      {"negative prompt", [](auto& s) { s.mutable_workload()->set_prompt_tokens(-1); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.workload.prompt_tokens"},
-      {"zero batch", [](auto& s) { s.mutable_workload()->set_batch_size(0); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
-       "scenario.workload.batch_size"},
-      {"huge output", [](auto& s) { s.mutable_workload()->set_output_tokens(2'000'000'000); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.workload.output_tokens"},
-      {"prefix past prompt", [](auto& s) { s.mutable_workload()->set_cached_prefix_tokens(1000); },
-       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.workload.cached_prefix_tokens"},
-      {"zero tp", [](auto& s) { s.mutable_deployment()->set_tensor_parallel(0); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.deployment.tensor_parallel"},
-      {"NaN utilization", [=](auto& s) { s.mutable_deployment()->set_memory_utilization(nan); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.deployment.memory_utilization"},
-      {"NaN objective", [=](auto& s) { s.mutable_slo()->set_max_ttft_seconds(nan); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.slo.max_ttft_seconds"},
-      {"unknown dtype", [](auto& s) { s.mutable_deployment()->set_weight_dtype(static_cast<v1::Dtype>(99)); },
-       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.deployment.weight_dtype"},
-      {"unknown model", [](auto& s) { s.set_model_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID", "scenario.model_id"},
-      {"unknown hardware", [](auto& s) { s.set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
-       "scenario.hardware_id"},
-      {"does not fit", [](auto& s) { s.set_model_id("llama-3.1-405b"); }, grpc::FAILED_PRECONDITION, "OUT_OF_MEMORY",
-       "scenario.workload.batch_size"},
-      {"no link",
-       [](auto& s) {
-         s.set_hardware_id("google-tpu-v3-32gb");
-         s.mutable_hardware_spec()->set_memory_bandwidth_bytes_per_second(1e12);
-         s.mutable_hardware_spec()->set_memory_capacity_bytes(1'000'000'000'000);
-         s.mutable_hardware_spec()->mutable_peak()->set_bf16_flops_per_second(1e14);
-         s.mutable_deployment()->set_tensor_parallel(2);
-       },
-       grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.hardware_spec.interconnect_bytes_per_second"},
-      {"unsupported model", [](auto& s) { s.set_model_id("jamba-v0.1"); }, grpc::FAILED_PRECONDITION,
-       "UNSUPPORTED_MODEL", "scenario.model"},
-      {"no profile", [](auto& s) { s.set_method(v1::METHOD_LINEAR_PROFILE); }, grpc::FAILED_PRECONDITION, "NO_PROFILE",
-       "scenario.hardware_spec.linear_profiles"},
-      {"continuous without a cache",
-       [](auto& s) {
-         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
-         s.mutable_workload()->set_kv_cache_mode(v1::KV_CACHE_MODE_NONE);
-       },
-       grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.workload.kv_cache_mode"},
-      {"too high a rate",
-       [](auto& s) {
-         s.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
-         s.mutable_workload()->set_request_rate_per_second(1e6);
-       },
-       grpc::FAILED_PRECONDITION, "UNSTABLE_LOAD", "scenario.workload.request_rate_per_second"},
-      {"full and nobody ends",
-       [](auto& s) {
-         s.mutable_live_load()->set_running_sequences(4);
-         s.mutable_live_load()->set_max_num_seqs(4);
-       },
-       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.remaining_output_tokens"},
-  };
-  for (const BadCase& c : cases) {
-    v1::Scenario scenario = Scenario(1, 1000, 10);
-    c.change(scenario);
-    v1::EstimateResponse response;
-    const grpc::Status status = Estimate(scenario, &response);
-    EXPECT_EQ(status.error_code(), c.code) << c.name << ": " << status.error_message();
-    EXPECT_EQ(PartsOf(status).reason, c.reason) << c.name << ": " << status.error_message();
-    EXPECT_THAT(PartsOf(status).fields, ::testing::ElementsAre(c.field)) << c.name;
-  }
 }
 
 TEST_F(ServiceTest, AllViolationsAreToldAtOnce) {

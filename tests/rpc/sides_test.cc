@@ -3,44 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "tests/rpc/service_fixture.h"
+#include "tests/rpc/sides_fixture.h"
 
 namespace foretoken::rpc {
 namespace {
 
 using ::testing::ElementsAre;
-
-class SidesTest : public ServiceTest {
- protected:
-  static v1::Scenario Speculative() {
-    v1::Scenario scenario = Scenario(4, 1000, 100);
-    v1::SpeculativeDecoding& speculative = *scenario.mutable_speculative_decoding();
-    speculative.set_draft_model_id("llama-3.2-1b");
-    speculative.set_draft_tokens(4);
-    speculative.set_acceptance_rate(0.8);
-    return scenario;
-  }
-
-  static v1::Scenario Disaggregated() {
-    v1::Scenario scenario = Scenario(8, 1000, 100);
-    v1::DisaggregatedPrefill& prefill = *scenario.mutable_disaggregated_prefill();
-    prefill.set_hardware_id("nvidia-a100-sxm-80gb");
-    prefill.mutable_deployment()->set_tensor_parallel(2);
-    prefill.set_prefill_replicas(2);
-    prefill.set_decode_replicas(3);
-    prefill.set_transfer_bytes_per_second(50e9);
-    return scenario;
-  }
-
-  v1::Estimate MustEstimate(const v1::Scenario& scenario) {
-    v1::EstimateResponse response;
-    const grpc::Status status = Estimate(scenario, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.estimate();
-  }
-};
 
 TEST_F(SidesTest, ASpeculativeRoundMakesTheTimePerToken) {
   const v1::Estimate e = MustEstimate(Speculative());
@@ -190,68 +159,6 @@ TEST_F(SidesTest, EnergyAndCost) {
   EXPECT_GT(e.energy().joules_per_request(), 0);
   EXPECT_NEAR(e.energy().joules_per_output_token(), e.energy().joules_per_request() / 100, 1e-12);
   EXPECT_TRUE(e.energy().is_lower_bound());  // the catalog states no idle power
-}
-
-struct BadCase {
-  const char* name;
-  std::function<void(v1::Scenario&)> change;
-  grpc::StatusCode code;
-  const char* reason;
-  const char* field;
-};
-
-TEST_F(SidesTest, BadSidesNameCodeReasonAndField) {
-  const auto speculative = [](v1::Scenario& s) -> v1::SpeculativeDecoding& {
-    s = Speculative();
-    return *s.mutable_speculative_decoding();
-  };
-  const auto prefill = [](v1::Scenario& s) -> v1::DisaggregatedPrefill& {
-    s = Disaggregated();
-    return *s.mutable_disaggregated_prefill();
-  };
-  const BadCase cases[] = {
-      {"no draft", [=](auto& s) { speculative(s).clear_draft_model(); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
-       "scenario.speculative_decoding.draft_model_id"},
-      {"unknown draft", [=](auto& s) { speculative(s).set_draft_model_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
-       "scenario.speculative_decoding.draft_model_id"},
-      {"no tokens", [=](auto& s) { speculative(s).clear_draft_tokens(); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
-       "scenario.speculative_decoding.draft_tokens"},
-      {"many tokens", [=](auto& s) { speculative(s).set_draft_tokens(65); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
-       "scenario.speculative_decoding.draft_tokens"},
-      {"acceptance", [=](auto& s) { speculative(s).set_acceptance_rate(1.5); }, grpc::INVALID_ARGUMENT, "INVALID_FIELD",
-       "scenario.speculative_decoding.acceptance_rate"},
-      {"draft on more devices", [=](auto& s) { speculative(s).mutable_draft_deployment()->set_tensor_parallel(2); },
-       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.speculative_decoding.draft_deployment.tensor_parallel"},
-      {"live load",
-       [=](auto& s) {
-         speculative(s);
-         s.mutable_live_load()->set_running_sequences(3);
-       },
-       grpc::UNIMPLEMENTED, "NOT_MODELLED", "scenario.speculative_decoding"},
-      {"unknown prefill hardware", [=](auto& s) { prefill(s).set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
-       "scenario.disaggregated_prefill.hardware_id"},
-      {"no prefill replicas", [=](auto& s) { prefill(s).set_prefill_replicas(0); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.disaggregated_prefill.prefill_replicas"},
-      {"no link",
-       [=](auto& s) {
-         prefill(s).clear_transfer_bytes_per_second();
-         s.mutable_disaggregated_prefill()->set_hardware_id("nvidia-b200-sxm-180gb");
-       },
-       grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.disaggregated_prefill.transfer_bytes_per_second"},
-      {"prefill does not fit", [=](auto& s) { prefill(s).set_batch_size(1'000'000); }, grpc::FAILED_PRECONDITION,
-       "OUT_OF_MEMORY", "scenario.disaggregated_prefill.batch_size"},
-      {"price", [=](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
-  };
-  for (const BadCase& c : cases) {
-    v1::Scenario scenario = Scenario(1, 1000, 10);
-    c.change(scenario);
-    v1::EstimateResponse response;
-    const grpc::Status status = Estimate(scenario, &response);
-    EXPECT_EQ(status.error_code(), c.code) << c.name << ": " << status.error_message();
-    EXPECT_EQ(PartsOf(status).reason, c.reason) << c.name << ": " << status.error_message();
-    EXPECT_THAT(PartsOf(status).fields, ElementsAre(c.field)) << c.name;
-  }
 }
 
 }  // namespace
