@@ -66,7 +66,7 @@ absl::Status AddValues(const std::vector<std::string>& values, v1::SweepAxis& ax
     } else if (absl::SimpleAtod(value, &number)) {
       axis.mutable_numbers()->add_values(number);
     } else {
-      return Wrong(value, "a number");
+      return Wrong(value, absl::StrCat("numbers, as ", kForm));
     }
   }
   return absl::OkStatus();

@@ -140,13 +140,14 @@ std::vector<Level> FitDeviceLevels(const Row& of, const std::vector<Row>& rows, 
   std::optional<Level> parent = FitVersion(of, rows, others);
   if (!parent) parent = FitEngine(of.engine, rows, others);
   const Efficiencies prior = parent ? parent->fit.efficiencies : GenericPrior();
-  const DeviceFit& fit = RememberedDevice(prior, SamplesOf(rows, And(keep, of_device)));
+  const std::vector<Sample> samples = SamplesOf(rows, And(keep, of_device));
+  const DeviceFit& fit = RememberedDevice(prior, samples);
+  const bool without_models = fit.device.used.size() < samples.size();
   std::vector<Level> levels = {LevelOf(of, parent ? parent->Id() : "", prior, fit.device)};
   for (const LevelFit& model : fit.models) {
     levels.push_back(LevelOf(of, levels.front().Id(), fit.device.fit.efficiencies, model));
-    levels.front().apart.insert(model.model_id);
+    if (without_models) levels.front().apart.insert(model.model_id);
   }
-  if (fit.device.used.size() == SamplesOf(rows, And(keep, of_device)).size()) levels.front().apart.clear();
   return levels;
 }
 
