@@ -127,8 +127,9 @@ DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples)
   const std::map<std::string, Indices> by_model = ByModel(samples);
   const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples);
   const std::map<std::string, Deviation> deviations = Deviations(folds, by_model, samples);
-  const bool several_others = !deviations.empty() && by_model.size() - deviations.size() >= 2;
-  DeviceFit fit{.device = several_others ? FitOthers(parent, samples, deviations) : FitAll(parent, samples, folds)};
+  const size_t others = by_model.size() - deviations.size();
+  const bool are_the_rule = !deviations.empty() && others >= 2 && others >= deviations.size();
+  DeviceFit fit{.device = are_the_rule ? FitOthers(parent, samples, deviations) : FitAll(parent, samples, folds)};
   for (const auto& [id, deviation] : deviations) {
     const std::vector<Sample> own = Pick(samples, deviation.of_model);
     LevelFit model{.model_id = id, .used = deviation.of_model};

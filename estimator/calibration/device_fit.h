@@ -32,8 +32,8 @@ struct DeviceFit {
 
 // A model deviates where at least 10 samples are of it and at least 3 of others, and what the fit to all samples leaves
 // of error on those of it that a fold has not seen is more than 5%, of which parameters of its own take off at least a
-// fifth, and to no metric any is added. Where two models or more do not deviate, the device's level is theirs alone.
-// REQUIRES: every sample is usable; one or more.
+// fifth, and to no metric any is added. Where two models or more do not deviate, and as many as do, the device's level
+// is theirs alone. REQUIRES: every sample is usable; one or more.
 DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples);
 
 }  // namespace foretoken
