@@ -87,11 +87,10 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 void AddFit(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("fit", "Fits the core model to measured runs of one hardware");
   command->footer(
-      "The rows of one hardware, of any models, engines and deployments, become one calibration per engine, drawn to "
-      "what\n"
-      "is known of that engine elsewhere. The report tells errors, also on samples held out of the fit, which "
-      "parameters\n"
-      "the samples could tell, which samples were rejected, and which predictions change.");
+      "The rows of one hardware, of any models, engines and deployments, become one calibration per engine,\n"
+      "drawn to what is known of that engine elsewhere, and one per model that deviates from the others. The\n"
+      "report tells errors, also on samples held out of the fit, which parameters the samples could tell,\n"
+      "which samples were rejected, and which predictions change.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "Measured runs as CSV (docs/cli.md), - for standard input")->required();
   command->add_option("--hardware", options->hardware, "The hardware, where the file has several")->type_name("ID");

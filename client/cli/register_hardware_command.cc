@@ -59,9 +59,9 @@ void AddRegisterHardware(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("register-hardware", "Registers hardware, and a profile measured on it");
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
-      "Samples give a calibration of the core model per engine, and where all are of one model and deployment a "
-      "linear\n"
-      "profile; the report tells how well they fit. `foretoken fit` does the same for hardware that the catalog has.");
+      "Samples give a calibration of the core model per engine, and where all are of one model and deployment\n"
+      "a linear profile; the report tells how well they fit. `foretoken fit` does the same for hardware that\n"
+      "the catalog has.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
   command->add_option("--samples", options->samples, "Measured runs as CSV (docs/cli.md)")->type_name("FILE.csv");

@@ -4,7 +4,8 @@
 //   absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
 //   fit->levels.device.fit.efficiencies;  // what EstimateOperatorModel takes
 //
-// Pure functions, safe from any thread. A thousand samples take well under a second.
+// Pure functions, safe from any thread. A thousand samples take under a second; of dozens of models that
+// all deviate, a few.
 #ifndef FORETOKEN_ESTIMATOR_CALIBRATION_HARDWARE_FIT_H_
 #define FORETOKEN_ESTIMATOR_CALIBRATION_HARDWARE_FIT_H_
 

@@ -1,10 +1,9 @@
 """Bad requests, sent to a server that goes on serving."""
 
-import unittest
 from dataclasses import dataclass
 
 from foretoken_api import Refused
-from server_process import ServerProcess
+from server_process import ServerTestCase
 
 SWEEP = "EstimatorService/Sweep"
 
@@ -19,15 +18,7 @@ class Case:
     field: str  # "" where no field is at fault
 
 
-class BadRequestTestCase(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = ServerProcess()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__()
-
+class BadRequestTestCase(ServerTestCase):
     def refusal(self, path, request):
         with self.assertRaises(Refused) as refused:
             if path == SWEEP:

@@ -7,21 +7,13 @@ import os
 import subprocess
 import unittest
 
-from server_process import CLI, ServerProcess, free_port
+from server_process import CLI, ServerTestCase, free_port
 
 SHAPE = ["--model", "llama-3.1-8b", "--hardware", "nvidia-h100-sxm-80gb", "--batch", "8", "--prompt", "1024",
          "--output-tokens", "128"]
 
 
-class CommandLine(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = ServerProcess()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__()
-
+class CommandLine(ServerTestCase):
     def run_ok(self, *arguments):
         done = self.server.cli(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)

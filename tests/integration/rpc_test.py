@@ -6,19 +6,15 @@ import unittest
 
 from foretoken_api import Refused, as_dict
 from scenarios import hardware, model, scenario
-from server_process import API, ServerProcess
+from server_process import API, ServerTestCase
 
 CALLED = set()
 
 
-class EveryRpc(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = ServerProcess()
-
+class EveryRpc(ServerTestCase):
     @classmethod
     def tearDownClass(cls):
-        cls.server.__exit__()
+        super().tearDownClass()
         assert CALLED == set(API.methods()), f"not called: {set(API.methods()) - CALLED}"
 
     def call(self, path, **fields):

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest
 import urllib.request
 
 import grpc
@@ -108,3 +109,15 @@ class ServerProcess:
     def __exit__(self, *unused):
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ServerTestCase(unittest.TestCase):
+    """Tests that share one server."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = ServerProcess()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()

@@ -8,22 +8,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server_process import ServerProcess
+from server_process import ServerTestCase
 
 FILES = sorted(Path(os.environ["FORETOKEN_SOURCE_DIR"], "tests", "validation").glob("*.csv"))
 ADDED = ["predicted_ttft_s", "predicted_tpot_s", "predicted_e2e_s", "ttft_low_s", "ttft_high_s", "tpot_low_s",
          "tpot_high_s", "e2e_low_s", "e2e_high_s", "provenance", "status"]
 
 
-class Validate(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = ServerProcess()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__()
-
+class Validate(ServerTestCase):
     def test_every_row_gets_a_status(self):
         self.assertEqual(len(FILES), 7)
         estimated = 0

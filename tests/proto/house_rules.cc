@@ -1,6 +1,7 @@
 #include <google/protobuf/descriptor.pb.h>
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <regex>
 #include <set>
 
@@ -16,112 +17,44 @@ constexpr char kUnitSuffix[] =
     "joules_per_request|joules_per_output_token|tokens_per_second|tokens_per_second_per_device|tokens_per_second_per_"
     "user|requests_per_second|rate_per_second)";
 
-// Numbers that carry no unit, and why.
-const std::map<std::string, std::set<std::string>>& UnitlessNumbers() {
-  static const auto* const kNames = new std::map<std::string, std::set<std::string>>{
-      {"parallel degrees", {"tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"}},
-      {"elements, heads, layers and experts, named as in config.json",
-       {"num_full_attention_layers",
-        "q_lora_rank",
-        "kv_lora_rank",
-        "qk_rope_head_dim",
-        "qk_nope_head_dim",
-        "v_head_dim",
-        "num_experts",
-        "num_experts_per_tok",
-        "moe_intermediate_size",
-        "num_shared_experts",
-        "shared_expert_intermediate_size",
-        "first_k_dense_replace",
-        "moe_layer_freq",
-        "dense_intermediate_size",
-        "num_hidden_layers",
-        "hidden_size",
-        "num_attention_heads",
-        "num_key_value_heads",
-        "head_dim",
-        "intermediate_size",
-        "vocab_size",
-        "mlp_matrices",
-        "norms_per_layer",
-        "learned_position_rows",
-        "max_position_embeddings",
-        "parameter_count",
-        "active_parameter_count"}},
-      {"counts of things that the name says",
-       {"devices_per_node",
-        "batch_size",
-        "running_sequences",
-        "waiting_requests",
-        "max_num_seqs",
-        "largest_batch",
-        "compute_bound_batch",
-        "kv_tokens_capacity",
-        "count",
-        "flops",
-        "decode_steps",
-        "waves",
-        "devices",
-        "prefill_devices",
-        "prefill_replicas",
-        "decode_replicas",
-        "prefill_samples",
-        "decode_samples",
-        "page_size",
-        "total_size",
-        "total_points",
-        "num_points",
-        "ok_points",
-        "refused_points",
-        "frontier_points",
-        "max_error_details",
-        "chunk_points",
-        "evaluations",
-        "num_samples",
-        "num_probes",
-        "samples_used"}},
-      {"deviations of a natural logarithm", {"prior_log_deviation", "posterior_log_deviation"}},
-      {"shares and ratios",
-       {"memory_utilization",
-        "compute_utilization",
-        "bandwidth_utilization",
-        "peak_to_average_bandwidth",
-        "probability",
-        "coverage",
-        "headroom",
-        "mbu",
-        "mfu",
-        "r2",
-        "prefill_r2",
-        "decode_r2",
-        "progress",
-        "roofline_exponent",
-        "acceptance_rate",
-        "low_ratio",
-        "high_ratio",
-        "max_median_ape",
-        "in_sample_median_ape",
-        "in_sample_mean_ape",
-        "in_sample_bias",
-        "cross_validated_median_ape",
-        "prefill_utilization",
-        "decode_utilization"}},
-      {"amounts in the caller's currency",
-       {"price_per_device_hour", "cost_per_request", "cost_per_million_output_tokens"}},
-      {"positions, revisions and codes",
-       {"index", "sample_indices", "ranking", "first_point", "point", "store_revision", "statuses", "model_version"}},
-      {"in the unit of the field, metric or fit that they belong to",
-       {"low", "high", "slope", "intercept", "residuals", "start", "stop", "values", "value", "min_value", "max_value",
-        "nearest_value", "prior_value"}},
-  };
-  return *kNames;
-}
+// Numbers that carry no unit, and why. The names stand between blanks.
+struct Unitless {
+  const char* why;
+  const char* names;
+};
+constexpr Unitless kUnitless[] = {
+    {"parallel degrees", " tensor_parallel pipeline_parallel expert_parallel data_parallel "},
+    {"elements, heads, layers and experts, named as in config.json",
+     " num_full_attention_layers q_lora_rank kv_lora_rank qk_rope_head_dim qk_nope_head_dim v_head_dim "
+     "num_experts num_experts_per_tok moe_intermediate_size num_shared_experts "
+     "shared_expert_intermediate_size first_k_dense_replace moe_layer_freq dense_intermediate_size "
+     "num_hidden_layers hidden_size num_attention_heads num_key_value_heads head_dim intermediate_size "
+     "vocab_size mlp_matrices norms_per_layer learned_position_rows max_position_embeddings "
+     "parameter_count active_parameter_count "},
+    {"counts of things that the name says",
+     " devices_per_node batch_size running_sequences waiting_requests max_num_seqs largest_batch "
+     "compute_bound_batch kv_tokens_capacity count flops decode_steps waves devices prefill_devices "
+     "prefill_replicas decode_replicas prefill_samples decode_samples page_size total_size total_points "
+     "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
+     "num_samples num_probes samples_used "},
+    {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},
+    {"shares and ratios",
+     " memory_utilization compute_utilization bandwidth_utilization peak_to_average_bandwidth probability "
+     "coverage headroom mbu mfu r2 prefill_r2 decode_r2 progress roofline_exponent acceptance_rate "
+     "low_ratio high_ratio max_median_ape in_sample_median_ape in_sample_mean_ape in_sample_bias "
+     "cross_validated_median_ape prefill_utilization decode_utilization "},
+    {"amounts in the caller's currency", " price_per_device_hour cost_per_request cost_per_million_output_tokens "},
+    {"positions, revisions and codes",
+     " index sample_indices ranking first_point point store_revision statuses model_version "},
+    {"in the unit of the field, metric or fit that they belong to",
+     " low high slope intercept residuals start stop values value min_value max_value nearest_value "
+     "prior_value "},
+};
 
 bool HasDocumentedLackOfUnit(const std::string& name) {
-  for (const auto& [why, names] : UnitlessNumbers()) {
-    if (names.contains(name)) return true;
-  }
-  return false;
+  return std::any_of(std::begin(kUnitless), std::end(kUnitless), [&name](const Unitless& group) {
+    return std::string(group.names).find(" " + name + " ") != std::string::npos;
+  });
 }
 
 bool IsNumber(const pb::FieldDescriptor& field) {
