@@ -36,20 +36,19 @@ const Efficiencies& GenericPrior() {
   return prior;
 }
 
-// GenericPrior fitted to the closed loops of tests/validation/served_closed_loop.csv, three engines of 2025 on two
-// devices, every (device, engine, model) weighing the same, and rounded; prefill_share as fitted with TTFT at its full
-// weight. tests/validation/run prints the fit beside it.
+// GenericPrior with decode attention on the matrix units (docs/model.md, "Constants"), fitted to the closed loops of
+// tests/validation/served_closed_loop.csv, three engines of 2025 on two devices, every (device, engine, model) weighing
+// the same, and rounded; prefill_share as fitted with TTFT at its full weight. tests/validation/run prints the fit
+// beside it.
 const Efficiencies& GenericServedPrior() {
   static const Efficiencies prior = [] {
     Efficiencies served = GenericPrior();
     served.gemm = 0.95;
-    served.prefill_attention = 0.55;
-    served.decode_attention = 0.4;
-    served.weight_read = 0.77;
-    served.kv_read = 0.86;
-    served.link = 0.65;
-    served.link_latency = Seconds(5.5e-6);
-    served.layer_gap = Seconds(48e-6);
+    served.prefill_attention = 0.54;
+    served.decode_attention = 1;
+    served.kv_read = 0.85;
+    served.link_latency = Seconds(10e-6);
+    served.layer_gap = Seconds(45e-6);
     served.host_request = Seconds(13e-6);
     served.prefill_share = 0.82;
     return served;

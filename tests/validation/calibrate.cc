@@ -124,10 +124,12 @@ v1::CalibrationSpec GenericSpec(bool served, const std::vector<Row>& rows, const
   return spec;
 }
 
+bool Everything(const Row&) { return true; }
+
 // The priors as shipped beside what the rows give.
 std::string GenericTable(const std::vector<Row>& rows) {
-  const Efficiencies batches = FitGeneric(rows, [](const Row& row) { return !row.served; });
-  const Efficiencies served = FitGeneric(rows, [](const Row& row) { return row.served; });
+  const Efficiencies batches = FitGeneric(rows, /*served=*/false, Everything);
+  const Efficiencies served = FitGeneric(rows, /*served=*/true, Everything);
   std::string table =
       "| parameter | unit | batches ship | batches fitted | served ships | served fitted "
       "|\n|---|---|---|---|---|---|\n";
@@ -179,7 +181,7 @@ void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, 
   WriteEntry(GenericSpec(/*served=*/true, rows, case_of("generic_served_left_out")), directory);
   // Of a model of its own, a fifth of a curve left out says little of how far its kind is off: the band is its
   // device's.
-  for (const Level& level : FitHierarchy(rows, [](const Row&) { return true; })) {
+  for (const Level& level : FitHierarchy(rows, Everything)) {
     const Case& bands = case_of(level.hardware.empty() ? "hardware_left_out" : "model_left_out");
     WriteEntry(SpecOf(level, rows, {level.model.empty() ? bands : case_of(kRowsLeftOut), bands}), directory);
   }

@@ -106,10 +106,9 @@ Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine) {
     const auto in_case = [&, &hardware = hardware, &engine = engine, served = served](const Row& row) {
       return row.served == served && row.hardware == hardware && (!and_engine || row.engine == engine);
     };
-    const Efficiencies fitted =
-        FitGeneric(rows, [&, &hardware = hardware, &engine = engine, served = served](const Row& row) {
-          return row.served == served && row.hardware != hardware && row.engine != engine;
-        });
+    const Efficiencies fitted = FitGeneric(rows, served, [&hardware = hardware, &engine = engine](const Row& row) {
+      return row.hardware != hardware && row.engine != engine;
+    });
     for (const Row& row : rows) {
       if (in_case(row)) predictions.push_back(Predict(row, fitted, hardware));
     }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr double kServedTtftWeight = 0.2;  // it holds the bursts in which a source sent its requests
 constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's form, and of what engines differ in
+// e_d that the fit to closed loops is drawn to: their engines compute the heads that share a KV head together, on the
+// matrix units, so that the vector units hardly bind (docs/model.md, "Constants").
+constexpr double kServedDecodeAttention = 1;
 
 // Closed loops whose requests wait longer than they decode queue for a seat, and the sources state no limit of seats.
 bool WaitsForASeat(const Row& row) {
@@ -180,9 +183,11 @@ std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep) 
   return levels;
 }
 
-Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep) {
-  const auto well_tuned = [&](const Row& row) { return keep(row) && !IsPoorlyTuned(row); };
-  return RememberedFit(GenericPrior(), Weighted(rows, well_tuned), {.noise = kGenericNoise}).efficiencies;
+Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& keep) {
+  const auto tells = [&](const Row& row) { return row.served == served && keep(row) && !IsPoorlyTuned(row); };
+  Efficiencies parent = GenericPrior();
+  if (served) parent.decode_attention = kServedDecodeAttention;
+  return RememberedFit(parent, Weighted(rows, tells), {.noise = kGenericNoise}).efficiencies;
 }
 
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels) {

@@ -37,9 +37,9 @@ using Keep = std::function<bool(const Row&)>;
 // (IsPoorlyTuned) tell of their own device only. Fits are remembered: leaving out a row costs those that had seen it.
 std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep);
 
-// One set for any hardware and engine from the rows that `keep` accepts, drawn to GenericPrior;
-// every group weighs the same, and rows of poorly tuned ports tell nothing.
-Efficiencies FitGeneric(const std::vector<Row>& rows, const Keep& keep);
+// One set for any hardware and engine from the rows of batches, or of closed loops, that `keep` accepts, drawn to
+// GenericPrior; every group weighs the same, and rows of poorly tuned ports tell nothing.
+Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& keep);
 
 // The same as the server looks them up.
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels);
