@@ -46,18 +46,13 @@ class Engine {
   double Stages() const { return model_.shard.stages; }
 
   // A prompt's steps beside those running and `joined` that were prefilled before.
-  MixedPrefill Mix(const PrefillShape& shape, double joined) const {
-    const double riders = b_.running + joined;
-    if (riders <= 0) return MixPrefill(model_, shape, {});
-    const double context = (b_.running * b_.context + joined * w_.prompt_tokens) / riders;
-    return MixPrefill(model_, shape, {.sequences = riders / Stages(), .context = context});
-  }
+  MixedPrefill Mix(const PrefillShape& shape, double joined) const { return MixPrefill(model_, shape, Beside(joined)); }
 
   // The steps of prompts that come before the request; on average half of them have joined the decode.
   Seconds Drain(const Packing& packing, double joined) const {
     if (packing.groups <= 0) return Seconds(0);
     joined += packing.group.sequences * (packing.groups - 1) / 2;
-    return packing.groups * Mix(packing.group, joined).steps / Stages();
+    return packing.groups * MixedSteps(model_, packing.group, Beside(joined)) / Stages();
   }
 
   // The request's own prefill, with `together` of those that come with it.
@@ -70,6 +65,13 @@ class Engine {
   }
 
  private:
+  Riders Beside(double joined) const {
+    const double riders = b_.running + joined;
+    if (riders <= 0) return {};
+    const double context = (b_.running * b_.context + joined * w_.prompt_tokens) / riders;
+    return {.sequences = riders / Stages(), .context = context};
+  }
+
   const StepModel& model_;
   const Workload& w_;
   Deployment deployment_;

@@ -15,13 +15,17 @@ StepShape WithRiders(StepShape step, const Riders& riders) {
 
 }  // namespace
 
+Seconds MixedSteps(const StepModel& model, const PrefillShape& shape, const Riders& riders) {
+  if (shape.new_tokens <= 0) return Seconds(0);
+  const auto step = [&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), riders)); };
+  return SumOverChunks(model, shape, step).Total();
+}
+
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const Riders& riders) {
-  if (shape.new_tokens <= 0) return {};
-  const double chunks = PrefillChunks(shape);
-  const Seconds alone = SumOverChunks(model, shape, [&](double i) { return PrefillChunk(model, shape, i); }).Total();
+  const Seconds alone = MixedSteps(model, shape, {});
   if (riders.sequences <= 0) return {.steps = alone, .added = alone};
-  const auto with_riders = [&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), riders)); };
-  const Seconds mixed = SumOverChunks(model, shape, with_riders).Total();
+  const Seconds mixed = MixedSteps(model, shape, riders);
+  const double chunks = PrefillChunks(shape);
   const Seconds decode = StepTime(model, WithRiders({}, riders)).Total();
   // A step that does more takes longer; the bound keeps rounding out of the waits.
   return {.steps = mixed,

@@ -17,12 +17,15 @@ struct Riders {
 };
 
 struct MixedPrefill {
-  Seconds steps;   // the steps that hold the prompt's chunks
+  Seconds steps;   // MixedSteps
   Seconds added;   // what the prompt adds to the riders' steps: its marginal time
   Seconds riding;  // what the riders add to the prompt's own steps
 };
 
-// Over all chunks of the shape: step(chunk + riders), less step(riders), less step(chunk).
+// The time of the steps that hold the prompt's chunks, beside the riders. Nothing to prefill: none.
+Seconds MixedSteps(const StepModel& model, const PrefillShape& shape, const Riders& riders);
+
+// Over all chunks of the shape: step(chunk + riders); that less step(riders); that less step(chunk).
 // Without riders the prompt adds its own time. Nothing to prefill: nothing. [ours]
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const Riders& riders);
 
