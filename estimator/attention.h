@@ -54,15 +54,6 @@ inline double VisibleContext(const AttentionGroup& group, double context) {
   return context - (std::ceil(context / group.window) - 1) * group.window;
 }
 
-// Logarithm of the chance that a token misses one expert, 1 - K/E; minus infinity where it takes all.
-inline double LogMissed(double experts, double chosen) { return std::log1p(-std::min(1.0, chosen / experts)); }
-
-// Distinct experts that T tokens touch when each chooses K of E independently: E (1 - (1 - K/E)^T). 0 for no token,
-// E for K = E. Source: expected number of occupied cells.
-inline double DistinctExperts(double experts, double log_missed, double tokens) {
-  return tokens > 0 ? -experts * std::expm1(tokens * log_missed) : 0;
-}
-
 }  // namespace foretoken
 
 #endif  // FORETOKEN_ESTIMATOR_ATTENTION_H_

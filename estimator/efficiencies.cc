@@ -31,7 +31,6 @@ const Efficiencies& GenericPrior() {
       .admission = Seconds(2.7e-3),
       .admission_per_request = Seconds(0.21e-3),
       .prefill_share = 0.7,
-      .expert_skew = 0.2,
   };
   return prior;
 }

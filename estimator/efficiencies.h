@@ -38,8 +38,6 @@ struct Efficiencies {
   // 1: prompts come staggered, 0: all at once.
   double prefill_share = 1;
 
-  double expert_skew = 0;  // how much busier the busiest expert-parallel rank is than the mean
-
   // The floor: chosen experts only, decode attention on the matrix units, no communication.
   bool speed_of_light = false;
 };

@@ -51,7 +51,7 @@ KpiLoad LoadOf(const Scenario& scenario) {
 absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warning>& warnings) {
   const Hardware& hardware = *scenario.hardware;
   const Dtype dtype = ComputeDtype(scenario.deployment.weight_dtype, scenario.deployment.activation_dtype);
-  const absl::StatusOr<FlopsPerSecond> peak = PeakFor(hardware, dtype, &warnings);
+  const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, &warnings);
   if (!peak.ok()) return peak.status();
   if (!hardware.memory_bandwidth) {
     return Refusal(Reason::kMissingFigure, "hardware_spec.memory_bandwidth_bytes_per_second",
@@ -60,7 +60,7 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
   }
   return KpiMachine{.bandwidth = *hardware.memory_bandwidth,
                     .peak_to_average_bandwidth = hardware.peak_to_average_bandwidth.value_or(kPeakToAverage),
-                    .peak = *peak,
+                    .peak = peak->rate,
                     .compute_utilization = scenario.workload.compute_utilization,
                     .parallel_tokens = static_cast<double>(scenario.workload.parallel_prompt_tokens)};
 }

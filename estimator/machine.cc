@@ -14,14 +14,15 @@ namespace {
 struct PeakField {
   std::optional<FlopsPerSecond> PeakCompute::*peak;
   const char* field;
+  Dtype dtype;
 };
 
-constexpr PeakField kFp32 = {&PeakCompute::fp32, "peak.fp32_flops_per_second"};
-constexpr PeakField kBf16 = {&PeakCompute::bf16, "peak.bf16_flops_per_second"};
-constexpr PeakField kFp16 = {&PeakCompute::fp16, "peak.fp16_flops_per_second"};
-constexpr PeakField kFp8 = {&PeakCompute::fp8, "peak.fp8_flops_per_second"};
-constexpr PeakField kInt8 = {&PeakCompute::int8, "peak.int8_ops_per_second"};
-constexpr PeakField kFp4 = {&PeakCompute::fp4, "peak.fp4_flops_per_second"};
+constexpr PeakField kFp32 = {&PeakCompute::fp32, "peak.fp32_flops_per_second", Dtype::kFp32};
+constexpr PeakField kBf16 = {&PeakCompute::bf16, "peak.bf16_flops_per_second", Dtype::kBf16};
+constexpr PeakField kFp16 = {&PeakCompute::fp16, "peak.fp16_flops_per_second", Dtype::kFp16};
+constexpr PeakField kFp8 = {&PeakCompute::fp8, "peak.fp8_flops_per_second", Dtype::kFp8};
+constexpr PeakField kInt8 = {&PeakCompute::int8, "peak.int8_ops_per_second", Dtype::kInt8};
+constexpr PeakField kFp4 = {&PeakCompute::fp4, "peak.fp4_flops_per_second", Dtype::kNvfp4};
 
 constexpr PeakField kFp32Order[] = {kFp32};
 constexpr PeakField kFp16Order[] = {kFp16, kBf16, kFp32};
@@ -66,6 +67,15 @@ void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wan
        absl::StrCat("hardware_spec.", wanted.field)});
 }
 
+void WarnOfVectorRate(const Hardware& hardware, std::vector<Warning>* warnings) {
+  if (warnings == nullptr) return;
+  warnings->push_back({WarningCode::kFigureAbsent,
+                       absl::StrCat("hardware ", hardware.id,
+                                    " states no peak.fp32_flops_per_second; decode attention is taken to reach the "
+                                    "matrix peak, so that long contexts may be told too fast"),
+                       "hardware_spec.peak.fp32_flops_per_second"});
+}
+
 // Joins the links, or names the one that is missing.
 absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
                                   const Efficiencies& efficiencies) {
@@ -96,9 +106,9 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
 
 // What matrix products reach: every FLOP takes its time on the matrix units and its share of an element's way there,
 // which nothing hides. Devices with much compute for their memory reach a smaller share of their peak.
-FlopsPerSecond MatrixRate(FlopsPerSecond peak, Bytes element, BytesPerSecond memory, const Efficiencies& efficiencies) {
-  const double computing = 1 / (peak * efficiencies.gemm).value();
-  const double feeding = (element / memory).value() / efficiencies.gemm_reuse;
+FlopsPerSecond MatrixRate(const Peak& peak, BytesPerSecond memory, const Efficiencies& efficiencies) {
+  const double computing = 1 / (peak.rate * efficiencies.gemm).value();
+  const double feeding = (peak.element / memory).value() / efficiencies.gemm_reuse;
   return FlopsPerSecond(1 / (computing + feeding));
 }
 
@@ -115,14 +125,14 @@ Dtype ComputeDtype(Dtype weight, Dtype activation) {
   return BytesPerElement(weight) > BytesPerElement(activation) ? weight : activation;
 }
 
-absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings) {
+absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings) {
   const std::span<const PeakField> order = PeakOrder(dtype);
   for (const PeakField& candidate : order) {
     if (!(hardware.peak.*candidate.peak)) continue;
     if (candidate.peak != order.front().peak) {
       WarnSubstituted(hardware, dtype, order.front(), candidate, warnings);
     }
-    return *(hardware.peak.*candidate.peak);
+    return Peak{*(hardware.peak.*candidate.peak), BytesPerElement(candidate.dtype)};
   }
   return Missing(hardware, order.front().field, absl::StrCat("computing in ", std::string(DtypeName(dtype))));
 }
@@ -132,26 +142,28 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
   if (!hardware.memory_bandwidth) return Missing(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
   if (!hardware.memory_capacity) return Missing(hardware, "memory_capacity_bytes", "telling what fits");
   const Dtype dtype = ComputeDtype(deployment.weight_dtype, deployment.activation_dtype);
-  const absl::StatusOr<FlopsPerSecond> peak = PeakFor(hardware, dtype, warnings);
+  const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, warnings);
   if (!peak.ok()) return peak.status();
   const Dtype head = ComputeDtype(Dtype::kBf16, deployment.activation_dtype);
-  const absl::StatusOr<FlopsPerSecond> head_peak = PeakFor(hardware, head, nullptr);
+  const absl::StatusOr<Peak> head_peak = PeakFor(hardware, head, nullptr);
   if (!head_peak.ok()) return head_peak.status();
   const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies);
   if (!fabric.ok()) return fabric.status();
 
   // Without a stated vector rate the matrix rate is the only roof known.
-  const FlopsPerSecond vector = hardware.peak.fp32.value_or(*head_peak);
-  const FlopsPerSecond roof = std::max(vector, *head_peak);  // an efficiency above 1 is of kernels on the matrix units
-  const FlopsPerSecond attention = *head_peak * efficiencies.prefill_attention;
+  if (!hardware.peak.fp32) WarnOfVectorRate(hardware, warnings);
+  const FlopsPerSecond vector = hardware.peak.fp32.value_or(head_peak->rate);
+  const FlopsPerSecond roof =
+      std::max(vector, head_peak->rate);  // an efficiency above 1 is of kernels on the matrix units
+  const FlopsPerSecond attention = head_peak->rate * efficiencies.prefill_attention;
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   return Machine{
-      .matrix_peak = *peak,
+      .matrix_peak = peak->rate,
       .vector_peak = vector,
       .memory_peak = memory,
       .memory_capacity = *hardware.memory_capacity,
-      .gemm = MatrixRate(*peak, BytesPerElement(deployment.activation_dtype), memory, efficiencies),
-      .head_gemm = MatrixRate(*head_peak, BytesPerElement(Dtype::kBf16), memory, efficiencies),
+      .gemm = MatrixRate(*peak, memory, efficiencies),
+      .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
       .prefill_attention = attention,
       .decode_attention = efficiencies.speed_of_light ? roof : std::min(VectorRate(vector, efficiencies), roof),
       .latent_decode_attention = attention,

@@ -37,11 +37,17 @@ struct Machine {
 // The dtype in which weights and activations meet: the wider of the two.
 Dtype ComputeDtype(Dtype weight, Dtype activation);
 
+// A dense peak, and an element as its matrix units take it: what they cannot compute in is cast to what they can.
+struct Peak {
+  FlopsPerSecond rate;
+  Bytes element;
+};
+
 // The dense peak that computes in `dtype`. A missing one is replaced by the next wider that the hardware states (8-
 // and 4-bit formats by 16 bits, 16-bit formats by each other, then by fp32) with a kPeakSubstituted warning.
 //
 // Errors: kMissingFigure where no peak serves.
-absl::StatusOr<FlopsPerSecond> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);
+absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);
 
 // Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.
 absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,

@@ -43,12 +43,21 @@ void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& 
                       "workload.prompt_tokens"});
 }
 
-// An engine that nobody has measured, or a slip of the pen, is answered as if none was named. Under continuous batching
-// every engine may be, so that the provenance says it all.
+// Versions of an engine differ, at times by factors. An engine that nobody has measured, or a slip of the pen, is
+// answered as if none was named. Under continuous batching every engine may be, so that the provenance says it all.
 void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
   const std::string& engine = scenario.deployment.engine;
-  const bool calibrated = scenario.calibration != nullptr && !scenario.calibration->engine.empty();
-  if (engine.empty() || calibrated || efficiencies.speed_of_light || IsContinuous(scenario)) return;
+  if (engine.empty() || efficiencies.speed_of_light) return;
+  if (scenario.calibration != nullptr && !scenario.calibration->engine.empty()) {
+    const std::string& measured = scenario.calibration->engine;
+    if (measured == engine) return;
+    const char* unversioned = measured.find('@') == measured.npos ? " of no stated version" : "";
+    warnings.push_back({WarningCode::kExtrapolated,
+                        absl::StrCat("engine ", engine, " was not measured; answered by ", measured, unversioned),
+                        "deployment.engine"});
+    return;
+  }
+  if (IsContinuous(scenario)) return;
   warnings.push_back(
       {WarningCode::kFigureAbsent,
        absl::StrCat("the catalog has no calibration of engine ", engine, " for this; answered as without an engine"),

@@ -1,7 +1,5 @@
 #include "estimator/operators.h"
 
-#include "estimator/attention.h"
-
 namespace foretoken {
 namespace {
 
@@ -55,7 +53,8 @@ ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Mach
   };
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
-          .log_missed = LogMissed(e.num_experts, e.chosen)};
+          .log_missed = LogMissed(e.num_experts, e.chosen),
+          .chance = MakeShareChance(e.num_experts, e.expert_parallel)};
 }
 
 TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {

@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "estimator/collective.h"
 #include "estimator/efficiencies.h"
+#include "estimator/experts.h"
 #include "estimator/machine.h"
 #include "estimator/shard.h"
 
@@ -61,6 +62,7 @@ struct TrafficOperator {
 struct ExpertOperators {
   MatrixOperator up, down;
   double log_missed = 0;  // LogMissed of E and K
+  ShareChance chance;     // of E and ep
 };
 
 struct StepOperatorSet {

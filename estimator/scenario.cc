@@ -23,7 +23,8 @@ void ResolveDtypes(const Model& model, Deployment& deployment) {
   Dtype& weight = deployment.weight_dtype;
   Dtype& activation = deployment.activation_dtype;
   Dtype& kv = deployment.kv_cache_dtype;
-  if (weight == Dtype::kUnspecified) weight = model.native_dtype;
+  // Engines serve what was published in fp32 in 16 bits.
+  if (weight == Dtype::kUnspecified) weight = model.native_dtype == Dtype::kFp32 ? Dtype::kBf16 : model.native_dtype;
   if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }

@@ -28,7 +28,7 @@ std::string Says(std::string_view method, std::string_view what, std::string_vie
 std::optional<double> BalancedBatch(const Scenario& scenario) {
   const Hardware& hardware = *scenario.hardware;
   const Deployment& deployment = scenario.deployment;
-  const absl::StatusOr<FlopsPerSecond> peak =
+  const absl::StatusOr<Peak> peak =
       PeakFor(hardware, ComputeDtype(deployment.weight_dtype, deployment.activation_dtype), nullptr);
   if (!peak.ok() || !hardware.memory_bandwidth || scenario.model->mixture_of_experts) return std::nullopt;
   return ComputeBoundBatch(DecodeBalance{
@@ -36,7 +36,7 @@ std::optional<double> BalancedBatch(const Scenario& scenario) {
       .per_weight = BytesPerElement(deployment.weight_dtype),
       .context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens,
       .kv_per_token = KvBytesPerToken(*scenario.model, deployment.kv_cache_dtype),
-      .peak = *peak,
+      .peak = peak->rate,
       .bandwidth = *hardware.memory_bandwidth,
   });
 }

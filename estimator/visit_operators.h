@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "estimator/attention.h"
+#include "estimator/experts.h"
 #include "estimator/step.h"
 
 namespace foretoken {
@@ -108,19 +109,19 @@ inline double IndependentTokens(const StepModel& model, const StepShape& shape, 
 inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   const ExpertShard& e = *model.shard.experts;
   const double tokens = shape.Tokens() * e.replicas;
-  const double distinct = model.efficiencies.speed_of_light
-                              ? e.chosen
-                              : DistinctExperts(e.num_experts, model.operators.experts->log_missed,
-                                                IndependentTokens(model, shape, tokens));
-  const double skew = 1 + model.efficiencies.expert_skew;
-  return {.on_rank = std::min(e.num_experts / e.expert_parallel, distinct / e.expert_parallel * skew),
+  if (model.efficiencies.speed_of_light) return {.on_rank = e.chosen / e.expert_parallel, .rows = tokens};
+  const ExpertOperators& experts = *model.operators.experts;
+  const double distinct = DistinctExperts(e.num_experts, experts.log_missed, IndependentTokens(model, shape, tokens));
+  return {.on_rank = BusiestShare(e.num_experts, e.expert_parallel, experts.chance, distinct),
           .rows = tokens * e.chosen / distinct};
 }
 
+// The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them.
 inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
   const double ep = e.expert_parallel;
-  const Bytes sent = tokens * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep * model.shard.activation;
+  const double own = tokens / model.shard.tensor_parallel;
+  const Bytes sent = own * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep * model.shard.activation;
   return {.kind = OperatorKind::kExpertAllToAll,
           .count = 2 * e.layers,
           .sent = 2 * e.layers * sent,

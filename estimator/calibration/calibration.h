@@ -20,7 +20,7 @@
 namespace foretoken {
 
 // Rises with every change of a formula or of what is fitted: parameters that were fitted to others mean something else.
-inline constexpr int kModelVersion = 3;
+inline constexpr int kModelVersion = 4;
 
 // Measured over predicted: between `low` and `high` in a `coverage` share of unseen cases.
 struct BandRatio {

@@ -60,26 +60,5 @@ TEST(VisibleContextTest, ByHand) {
   for (const Case& c : cases) EXPECT_EQ(VisibleContext(c.group, c.context), c.want) << c.name;
 }
 
-TEST(DistinctExpertsTest, WorkedNumbers) {
-  struct Case {
-    const char* name;
-    double experts, chosen, tokens, want;
-  };
-  const Case cases[] = {
-      {"no token touches none", 64, 6, 0, 0},
-      {"one token touches those it chooses", 64, 6, 1, 6},
-      {"two tokens of 8 choosing 2: 8 (1 - (6/8)^2)", 8, 2, 2, 3.5},
-      {"all chosen", 4, 4, 1, 4},
-      {"many tokens touch all", 8, 2, 1000, 8},
-  };
-  for (const Case& c : cases)
-    EXPECT_NEAR(DistinctExperts(c.experts, LogMissed(c.experts, c.chosen), c.tokens), c.want, 1e-9) << c.name;
-}
-
-TEST(DistinctExpertsTest, KeepsPrecisionForManyExperts) {
-  // (1 - 1e-9)^1 would lose nine digits without log1p.
-  EXPECT_NEAR(DistinctExperts(1e9, LogMissed(1e9, 1), 1), 1, 1e-12);
-}
-
 }  // namespace
 }  // namespace foretoken

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "estimator/attention.h"
@@ -19,36 +17,6 @@
 
 namespace foretoken {
 namespace {
-
-// Experts that T tokens touch when each draws K different ones of E, on average over many draws.
-double DrawnExperts(int experts, int chosen, int tokens, std::mt19937& random) {
-  constexpr int kDraws = 4000;
-  std::vector<int> all(static_cast<size_t>(experts));
-  std::iota(all.begin(), all.end(), 0);
-  double sum = 0;
-  for (int draw = 0; draw < kDraws; ++draw) {
-    std::set<int> touched;
-    for (int t = 0; t < tokens; ++t) {
-      std::shuffle(all.begin(), all.end(), random);
-      touched.insert(all.begin(), all.begin() + chosen);
-    }
-    sum += static_cast<double>(touched.size());
-  }
-  return sum / kDraws;
-}
-
-TEST(DistinctExpertsTest, IsTheMeanOfDraws) {
-  struct Case {
-    int experts, chosen, tokens;
-  };
-  std::mt19937 random(41);
-  for (const auto& [experts, chosen, tokens] : {Case{8, 2, 1}, Case{8, 2, 3}, Case{16, 1, 12}, Case{64, 6, 9}}) {
-    const double want = DrawnExperts(experts, chosen, tokens, random);
-    // A count between 0 and E deviates by less than E/2; 4,000 draws by less than E/126: five deviations are E/25.
-    EXPECT_NEAR(DistinctExperts(experts, LogMissed(experts, chosen), tokens), want, experts / 25.0)
-        << experts << " " << tokens;
-  }
-}
 
 // Context that the chunks of a prompt read again: nc p + C nc (nc - 1) / 2, and in a window the sum of min(p + j C, W).
 TEST(PositionsReadTest, ChunksReadThePriorContextAgain) {

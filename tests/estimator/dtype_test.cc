@@ -43,7 +43,8 @@ TEST(ResolveDtypesTest, Defaults) {
   const Case cases[] = {
       {Dtype::kBf16, {}, Dtype::kBf16, Dtype::kBf16, Dtype::kBf16},
       {Dtype::kFp16, {}, Dtype::kFp16, Dtype::kFp16, Dtype::kFp16},
-      {Dtype::kFp32, {}, Dtype::kFp32, Dtype::kFp32, Dtype::kFp32},
+      {Dtype::kFp32, {}, Dtype::kBf16, Dtype::kBf16, Dtype::kBf16},
+      {Dtype::kFp32, {.weight_dtype = Dtype::kFp32}, Dtype::kFp32, Dtype::kFp32, Dtype::kFp32},
       {Dtype::kFp8, {}, Dtype::kFp8, Dtype::kFp8, Dtype::kBf16},
       {Dtype::kFp8Block, {}, Dtype::kFp8Block, Dtype::kFp8, Dtype::kBf16},
       {Dtype::kBf16, {.weight_dtype = Dtype::kInt4}, Dtype::kInt4, Dtype::kBf16, Dtype::kBf16},

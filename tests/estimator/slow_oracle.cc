@@ -11,17 +11,22 @@ double Up(double amount, double parts) { return std::ceil(amount / parts); }
 
 double Bytes8(Dtype dtype) { return BytesPerElement(dtype).value(); }
 
-// The dense peak of the wider of two formats; what a device does not state is computed in the next wider format.
-double Peak(const Hardware& hardware, Dtype weight, Dtype activation) {
+// The dense peak of the wider of two formats, and bytes of an element of what it computes in: what a device does not
+// state is computed in the next wider format.
+struct Peak {
+  double rate, element;
+};
+
+Peak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation) {
   const Dtype dtype = Bytes8(weight) > Bytes8(activation) ? weight : activation;
   const PeakCompute& p = hardware.peak;
   using Figure = std::optional<FlopsPerSecond>;
   const Figure half = dtype == Dtype::kFp16 && p.fp16 ? p.fp16 : p.bf16;
   const bool eight = dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block;
-  if (dtype == Dtype::kFp32) return p.fp32->value();
-  if (eight && p.fp8) return p.fp8->value();
-  if ((dtype == Dtype::kInt8 || dtype == Dtype::kInt4) && p.int8) return p.int8->value();
-  return half->value();
+  if (dtype == Dtype::kFp32) return {p.fp32->value(), 4};
+  if (eight && p.fp8) return {p.fp8->value(), 1};
+  if ((dtype == Dtype::kInt8 || dtype == Dtype::kInt4) && p.int8) return {p.int8->value(), 1};
+  return {half->value(), 2};
 }
 
 }  // namespace
@@ -61,18 +66,19 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
   const Hardware& h = *scenario.hardware;
   const bool llama_cpp = d_.weight_dtype == Dtype::kQ4_0 || d_.weight_dtype == Dtype::kQ4_K_M;
   head_ = llama_cpp ? weight_ : std::max(2.0, weight_);
-  const double head_peak = Peak(h, Dtype::kBf16, d_.activation_dtype);
+  const Peak head = PeakOf(h, Dtype::kBf16, d_.activation_dtype);
   bandwidth_ = h.memory_bandwidth->value();
   // A FLOP takes its time on the units and its share of the way of an element to them.
-  const auto fed = [this](double peak, double element) {
-    return 1 / (1 / (peak * e_.gemm) + element / (bandwidth_ * e_.gemm_reuse));
+  const auto fed = [this](const Peak& peak) {
+    return 1 / (1 / (peak.rate * e_.gemm) + peak.element / (bandwidth_ * e_.gemm_reuse));
   };
-  peak_ = Peak(h, d_.weight_dtype, d_.activation_dtype);
-  gemm_ = fed(peak_, activation_);
-  head_gemm_ = fed(head_peak, 2);
-  attention_ = head_peak * e_.prefill_attention;
+  const Peak peak = PeakOf(h, d_.weight_dtype, d_.activation_dtype);
+  peak_ = peak.rate;
+  gemm_ = fed(peak);
+  head_gemm_ = fed(head);
+  attention_ = head.rate * e_.prefill_attention;
   const double fp32 = h.peak.fp32->value();
-  vector_ = std::min(std::sqrt(fp32 * e_.vector_reference.value()) * e_.decode_attention, std::max(fp32, head_peak));
+  vector_ = std::min(std::sqrt(fp32 * e_.vector_reference.value()) * e_.decode_attention, std::max(fp32, head.rate));
   link_ = h.interconnect->value() * e_.link;
   scale_out_ = h.scale_out->value() * e_.link;
   node_ = *h.devices_per_node;

@@ -10,6 +10,19 @@ double Up(double amount, double parts) { return std::ceil(amount / parts); }
 
 double Bytes8(Dtype dtype) { return BytesPerElement(dtype).value(); }
 
+// Of a draw without putting back: the mean share of one of `ranks`, the expected largest of as many deviates that sum
+// to nothing, and what the skewness of the distribution adds.
+double BusiestRank(double experts, double ranks, double drawn) {
+  const double p = (ranks - 0.375) / (ranks + 0.25);
+  const double deviate = 4.91 * (std::pow(p, 0.14) - std::pow(1 - p, 0.14));
+  if (ranks == 1 || experts == 1) return std::min(experts / ranks, std::max(1.0, drawn));
+  const double left = std::max(0.0, experts - drawn);
+  const double of_one = drawn * (1 / ranks) * (1 - 1 / ranks) * left / (experts - 1);
+  const double sigma = std::sqrt(of_one * ranks / (ranks - 1));
+  const double skew = (deviate * deviate - 1) / 6 * (1 - 2 / ranks) * std::max(0.0, 1 - 2 * drawn / experts);
+  return std::min(experts / ranks, std::max(1.0, drawn / ranks + deviate * sigma + skew));
+}
+
 }  // namespace
 
 double CountPairs(double n, double p, double window, bool chunked) {
@@ -110,7 +123,7 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double independent = identical ? (x.prefilling > 0 ? x.n : 0) + (x.decoding > 0 ? 1 : 0) : all;
   const double chosen = moe.num_experts_per_tok;
   const double distinct = moe.num_experts * (1 - std::pow(1 - chosen / moe.num_experts, independent));
-  const double on_rank = std::min(moe.num_experts / ep, distinct / ep * (1 + e_.expert_skew));
+  const double on_rank = BusiestRank(moe.num_experts, ep, distinct);
   const double rows = all * chosen / distinct;
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
   const bool native = d_.weight_dtype == model_.native_dtype;
@@ -119,7 +132,7 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const Spent down = Gemm(rows, model_.hidden_size, width, bytes, gemm_);
   Spent spent = on_rank * (up + down);
   if (replicas > 1) {  // dispatch and combine
-    const double sent = tokens * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
+    const double sent = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
     const double wire = std::max(sent * (1 - outside) / link_, sent * outside / scale_out_);
     spent.communication += 2 * (wire + e_.link_latency.value());

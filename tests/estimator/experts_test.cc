@@ -1,0 +1,121 @@
+#include "estimator/experts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace foretoken {
+namespace {
+
+constexpr int kDraws = 4000;
+
+// The experts that T tokens touch when each draws K different ones of E.
+std::set<int> Draw(int experts, int chosen, int tokens, std::mt19937& random) {
+  std::vector<int> all(static_cast<size_t>(experts));
+  std::iota(all.begin(), all.end(), 0);
+  std::set<int> touched;
+  for (int t = 0; t < tokens; ++t) {
+    std::shuffle(all.begin(), all.end(), random);
+    touched.insert(all.begin(), all.begin() + chosen);
+  }
+  return touched;
+}
+
+TEST(DistinctExpertsTest, WorkedNumbers) {
+  struct Case {
+    const char* name;
+    double experts, chosen, tokens, want;
+  };
+  const Case cases[] = {
+      {"no token touches none", 64, 6, 0, 0},
+      {"one token touches those it chooses", 64, 6, 1, 6},
+      {"two tokens of 8 choosing 2: 8 (1 - (6/8)^2)", 8, 2, 2, 3.5},
+      {"all chosen", 4, 4, 1, 4},
+      {"many tokens touch all", 8, 2, 1000, 8},
+  };
+  for (const Case& c : cases)
+    EXPECT_NEAR(DistinctExperts(c.experts, LogMissed(c.experts, c.chosen), c.tokens), c.want, 1e-9) << c.name;
+}
+
+TEST(DistinctExpertsTest, KeepsPrecisionForManyExperts) {
+  // (1 - 1e-9)^1 would lose nine digits without log1p.
+  EXPECT_NEAR(DistinctExperts(1e9, LogMissed(1e9, 1), 1), 1, 1e-12);
+}
+
+TEST(DistinctExpertsTest, IsTheMeanOfDraws) {
+  struct Case {
+    int experts, chosen, tokens;
+  };
+  std::mt19937 random(41);
+  for (const auto& [experts, chosen, tokens] : {Case{8, 2, 1}, Case{8, 2, 3}, Case{16, 1, 12}, Case{64, 6, 9}}) {
+    double drawn = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      drawn += static_cast<double>(Draw(experts, chosen, tokens, random).size()) / kDraws;
+    }
+    // A count between 0 and E deviates by less than E/2; 4,000 draws by less than E/126: five deviations are E/25.
+    EXPECT_NEAR(DistinctExperts(experts, LogMissed(experts, chosen), tokens), drawn, experts / 25.0)
+        << experts << " " << tokens;
+  }
+}
+
+// Expected largest of n standard normal deviates, from tables of order statistics.
+TEST(LargestDeviateTest, IsTheTabulatedOne) {
+  struct Case {
+    double count, want;
+  };
+  for (const auto& [count, want] :
+       {Case{2, 0.5642}, Case{4, 1.0294}, Case{8, 1.4236}, Case{16, 1.7660}, Case{50, 2.2491}, Case{100, 2.5076}}) {
+    EXPECT_NEAR(LargestDeviate(count), want, 0.03) << count;
+  }
+}
+
+double Busiest(double experts, double expert_parallel, double distinct) {
+  return BusiestShare(experts, expert_parallel, MakeShareChance(experts, expert_parallel), distinct);
+}
+
+TEST(BusiestShareTest, WorkedNumbers) {
+  EXPECT_EQ(Busiest(64, 1, 10), 10) << "one device has them all";
+  EXPECT_EQ(Busiest(8, 8, 3), 1) << "no device holds more than one";
+  EXPECT_EQ(Busiest(64, 8, 64), 8) << "all are needed";
+  // z = 1.4349: 1 + 1.4349 sqrt(8 x 248 / (8 x 255)) + (1.4349^2 - 1)/6 x 0.75 x 0.9375.
+  EXPECT_NEAR(Busiest(256, 8, 8), 2.5391, 1e-3);
+}
+
+TEST(BusiestShareTest, IsTheMeanOfDraws) {
+  std::mt19937 random(43);
+  for (const int tokens : {4, 16, 64}) {
+    for (const int devices : {2, 8, 32}) {
+      constexpr int kExperts = 256;
+      constexpr int kChosen = 8;
+      double drawn = 0;
+      double distinct = 0;
+      for (int draw = 0; draw < kDraws / 10; ++draw) {
+        const std::set<int> touched = Draw(kExperts, kChosen, tokens, random);
+        std::vector<int> held(static_cast<size_t>(devices));
+        for (const int expert : touched) ++held[static_cast<size_t>(expert * devices / kExperts)];
+        drawn += 10.0 * *std::max_element(held.begin(), held.end()) / kDraws;
+        distinct += 10.0 * static_cast<double>(touched.size()) / kDraws;
+      }
+      EXPECT_NEAR(Busiest(kExperts, devices, distinct) / drawn, 1, 0.12) << tokens << " on " << devices;
+    }
+  }
+}
+
+TEST(BusiestShareTest, MoreExpertsNeverMakeItLess) {
+  for (const double devices : {2, 4, 16, 64}) {
+    double before = 0;
+    for (double distinct = 1; distinct <= 128; distinct += 0.5) {
+      const double busiest = Busiest(128, devices, distinct);
+      EXPECT_GE(busiest, before) << distinct << " on " << devices;
+      before = busiest;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
