@@ -7,6 +7,8 @@
 #ifndef FORETOKEN_ESTIMATOR_SHARD_H_
 #define FORETOKEN_ESTIMATOR_SHARD_H_
 
+#include <optional>
+
 #include "absl/container/inlined_vector.h"
 #include "estimator/model.h"
 #include "estimator/scenario.h"
