@@ -70,13 +70,6 @@ std::vector<std::shared_ptr<const Record>> Merged(const std::vector<std::shared_
 
 }  // namespace
 
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::HardwareEntry& entry) {
-  Stamp(stored, shadows_bundled, entry);
-}
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::ModelEntry& entry) {
-  Stamp(stored, shadows_bundled, entry);
-}
-
 template <typename Kind>
 absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled) {
   typename Kind::Spec spec;

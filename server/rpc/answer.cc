@@ -16,13 +16,6 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
   message.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
 }
 
-void AddWarning(const Warning& warning, v1::Estimate& message) {
-  v1::Warning* added = message.add_warnings();
-  added->set_code(static_cast<v1::WarningCode>(warning.code));
-  added->set_message(warning.message);
-  added->set_field(warning.field);
-}
-
 std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
   const v1::CatalogRevision& revision = moment.snapshot.revision();
   if (!revision.has_stale_since()) return std::nullopt;

@@ -15,8 +15,6 @@
 namespace foretoken::rpc {
 namespace {
 
-constexpr int kDefaultPage = 100;
-constexpr int kMaxPage = 1000;
 constexpr int kMaxSkipped = 100;
 
 void SetTime(absl::Time time, google::protobuf::Timestamp& message) {
@@ -66,7 +64,7 @@ void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t ind
 }
 
 template <typename Spec>
-absl::Status ListPage(const v1::ListRevisionsRequest& request, const std::string& collection,
+absl::Status ListPage(const v1::ListRevisionsRequest& request, int page_size, const std::string& collection,
                       const std::vector<catalog::StoredRevision>& history, v1::ListRevisionsResponse& response) {
   const absl::StatusOr<std::string> token = ReadPageToken(request.page_token(), collection, "");
   if (!token.ok()) return token.status();
@@ -74,7 +72,6 @@ absl::Status ListPage(const v1::ListRevisionsRequest& request, const std::string
   if (!token->empty() && !absl::SimpleAtoi(*token, &below)) {
     return Refusal(Reason::kInvalidField, "page_token", "page_token is not one that this call gave");
   }
-  const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   for (size_t i = 0; i < history.size(); ++i) {
     if (history[i].revision >= below) continue;
     if (response.revisions_size() == page_size) {
@@ -91,14 +88,12 @@ template <typename Spec>
 absl::Status List(const v1::ListRevisionsRequest& request, catalog::EntryKind kind, const std::string& id,
                   std::string_view field, catalog::Catalog& catalog, v1::ListRevisionsResponse& response) {
   if (absl::Status status = RequireId(id, field); !status.ok()) return status;
-  if (request.page_size() < 0) {
-    return Refusal(Reason::kInvalidField, "page_size",
-                   absl::StrCat("page_size ", request.page_size(), "; allowed 0 or more"));
-  }
+  const absl::StatusOr<int> page_size = ReadPageSize(request.page_size());
+  if (!page_size.ok()) return page_size.status();
   const auto history = catalog.History(kind, id);
   if (!history.ok()) return history.status();
   const std::string collection = absl::StrCat("revisions/", std::string(catalog::KindName(kind)), "/", id);
-  return ListPage<Spec>(request, collection, *history, response);
+  return ListPage<Spec>(request, *page_size, collection, *history, response);
 }
 
 template <typename Request>
