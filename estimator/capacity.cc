@@ -51,7 +51,7 @@ int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
 
 // Adds the weights of one model and what it keeps of a sequence. With `tokens` 0 nothing is kept.
 void AddModel(const Shard& shard, double tokens, Capacity& c) {
-  c.weights += shard.weights_total;
+  c.weights += shard.weights_of_fullest_device;
   c.kv_per_sequence += KvPerSequence(shard, tokens);
   c.kv_per_token += shard.layers / shard.stages * shard.kv_elements * shard.kv;
 }

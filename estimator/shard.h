@@ -83,7 +83,8 @@ struct Shard {
   std::optional<ExpertShard> experts;
 
   double parameters = 0;  // of the whole model
-  Bytes weights_total;    // of the device that holds most: its stage's layers and the larger of embedding and LM head
+  // Its stage's layers and the larger of embedding and LM head, both where there is one stage.
+  Bytes weights_of_fullest_device;
   bool heads_padded = false;
 };
 
