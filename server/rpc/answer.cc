@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/calibration.h"
+#include "server/catalog/timestamp.h"
 #include "server/rpc/convert.h"
 
 namespace foretoken::rpc {
@@ -19,7 +20,7 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
 std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
   const v1::CatalogRevision& revision = moment.snapshot.revision();
   if (!revision.has_stale_since()) return std::nullopt;
-  const absl::Duration age = moment.now - absl::FromUnixSeconds(revision.stale_since().seconds());
+  const absl::Duration age = moment.now - catalog::TimeOf(revision.stale_since());
   return Warning{
       .code = WarningCode::kStaleCatalog,
       .message = absl::StrCat("the catalog store has not answered for ",
@@ -39,9 +40,7 @@ std::optional<absl::Duration> CalibrationAge(const Estimate& estimate, const Sce
   if (!record.ok() || &(*record)->hardware != scenario.hardware || !(*record)->entry.has_update_time()) {
     return std::nullopt;
   }
-  const auto& updated = (*record)->entry.update_time();
-  const absl::Time time = absl::FromUnixSeconds(updated.seconds()) + absl::Nanoseconds(updated.nanos());
-  return std::max(moment.now - time, absl::ZeroDuration());
+  return std::max(moment.now - catalog::TimeOf((*record)->entry.update_time()), absl::ZeroDuration());
 }
 
 }  // namespace
