@@ -25,7 +25,7 @@ namespace foretoken::client {
 // A field of the request that is at fault.
 struct FieldError {
   std::string path;         // "scenario.workload.batch_size"
-  std::string description;  // "0; allowed 1 to 1000000"
+  std::string description;  // "batch_size 0; allowed 1 to 1000000"
 };
 
 // google.rpc.ErrorInfo and google.rpc.BadRequest of a status; empty where the server sent none.
@@ -50,8 +50,8 @@ std::string CodeName(absl::StatusCode code);
 // For people, no newline at the end: the message with its code and reason on the first line, then one line a field
 // whose description tells more than the message does.
 //
-//   hardware "h100" is not in the catalog; closest: nvidia-h100-sxm-80gb (NOT_FOUND, UNKNOWN_ID)
-//     field scenario.hardware_id
+//   unknown model "llama-3.1-70x"; did you mean llama-3.1-70b, llama-3.3-70b, llama-3-70b? (NOT_FOUND, UNKNOWN_ID)
+//     field scenario.model_id
 std::string Describe(const absl::Status& status);
 
 // The same on one line, for a cell of a table.

@@ -30,6 +30,22 @@ absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& wa
   return Waves{.count = count, .sequences = std::ceil(capacity.batch / count)};
 }
 
+BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double sequences) {
+  const double steps = BatchLength(replica.scenario.workload, sequences) - 1;
+  return {.prefill = PromptPhase(replica, replica.scenario.workload, sequences),
+          .decode = decode.Sum(steps),
+          .decode_steps = steps};
+}
+
+// What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
+TimeParts PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
+  const Workload& workload = replica.scenario.workload;
+  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill;
+  Workload whole = workload;
+  whole.kv_cache_mode = KvCacheMode::kPromptCache;
+  return PromptPhase(replica, whole, sequences);
+}
+
 }  // namespace
 
 TimeParts PromptPhase(const Replica& replica, const Workload& workload, double sequences) {
@@ -50,26 +66,6 @@ SpeculationEstimate MeanRound(const Replica& replica, double sequences, double d
           .verify = curve.Verify(prompt + 1, prompt + steps).Total() / rounds,
           .draft = curve.Draft(prompt + 1, prompt + steps).Total() / rounds};
 }
-
-namespace {
-
-BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double sequences) {
-  const double steps = BatchLength(replica.scenario.workload, sequences) - 1;
-  return {.prefill = PromptPhase(replica, replica.scenario.workload, sequences),
-          .decode = decode.Sum(steps),
-          .decode_steps = steps};
-}
-
-// What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
-TimeParts PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
-  const Workload& workload = replica.scenario.workload;
-  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill;
-  Workload whole = workload;
-  whole.kv_cache_mode = KvCacheMode::kPromptCache;
-  return PromptPhase(replica, whole, sequences);
-}
-
-}  // namespace
 
 BatchTimes TimeBatch(const Replica& replica, double sequences) {
   return TimeBatch(replica, DecodePhase(replica.model, replica.scenario.workload, sequences, replica.speculator),

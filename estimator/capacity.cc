@@ -39,6 +39,26 @@ Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
   return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
 }
 
+// The smallest power of two over which the batch fits; 0: none.
+int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
+  for (int tp = scenario.deployment.tensor_parallel * 2; tp <= kLargestTensorParallel; tp *= 2) {
+    scenario.deployment.tensor_parallel = tp;
+    const Shard shard = MakeShard(*scenario.model, scenario.deployment);
+    if (MeasureCapacity(scenario, shard, machine).Fits()) return tp;
+  }
+  return 0;
+}
+
+// Adds the weights of one model and what it keeps of a sequence. With `tokens` 0 nothing is kept.
+void AddModel(const Shard& shard, double tokens, Capacity& c) {
+  c.weights += shard.weights_of_fullest_device;
+  c.kv_per_sequence += KvPerSequence(shard, tokens);
+  c.kv_per_token += shard.layers / shard.stages * shard.kv_elements * shard.kv;
+}
+
+std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
+std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
+
 }  // namespace
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
@@ -67,27 +87,6 @@ Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch
   return ActivationBytes(scenario, shard)(batch);
 }
 
-namespace {
-
-// The smallest power of two over which the batch fits; 0: none.
-int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
-  for (int tp = scenario.deployment.tensor_parallel * 2; tp <= kLargestTensorParallel; tp *= 2) {
-    scenario.deployment.tensor_parallel = tp;
-    const Shard shard = MakeShard(*scenario.model, scenario.deployment);
-    if (MeasureCapacity(scenario, shard, machine).Fits()) return tp;
-  }
-  return 0;
-}
-
-// Adds the weights of one model and what it keeps of a sequence. With `tokens` 0 nothing is kept.
-void AddModel(const Shard& shard, double tokens, Capacity& c) {
-  c.weights += shard.weights_total;
-  c.kv_per_sequence += KvPerSequence(shard, tokens);
-  c.kv_per_token += shard.layers / shard.stages * shard.kv_elements * shard.kv;
-}
-
-}  // namespace
-
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine) {
   const Workload& w = scenario.workload;
   const bool keeps = w.kv_cache_mode != KvCacheMode::kNone;
@@ -105,13 +104,6 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   c.largest_batch = LargestBatch(bytes, c.usable - c.weights);
   return c;
 }
-
-namespace {
-
-std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
-std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
-
-}  // namespace
 
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine) {
   const int tp = SmallestTensorParallel(scenario, machine);

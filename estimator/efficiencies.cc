@@ -6,10 +6,11 @@ namespace foretoken {
 // ai-dynamo/aiconfigurator at 095f58a5: bf16 GEMM 0.72 of the dense peak, decode GEMM weight reads 0.76 to 0.83, KV
 // reads 0.81 to 0.92, all-reduce bus bandwidth 0.60 to 0.80 of the link), taken slightly below as an engine reaches
 // them. Decode attention and overheads cannot be read off kernels: they are what fits the published end-to-end
-// measurements under tests/validation of seven engines from 2023 to 2025, with these shares held near their medians.
+// measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
 // gemm, gemm_reuse and vector_reference together carry that median of 0.71 from one device to another: of the round
 // values tried, those that predicted devices left out of the fit best (docs/model.md, "Constants").
-// What end-to-end times cannot tell (gemm_half_rows, host_layer, host_token, elementwise) is held at plain values.
+// What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise, expert_skew) is held at plain
+// values.
 const Efficiencies& GenericPrior() {
   static const Efficiencies prior = {
       .gemm = 0.9,

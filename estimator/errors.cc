@@ -81,7 +81,7 @@ RefusalDetail Decode(std::string_view in) {
   const std::optional<std::string> reason = Next(in);
   std::optional<std::string> etag = Next(in);
   size_t number = 0;
-  if (!etag || !absl::SimpleAtoi(*reason, &number) || number >= kReasons.size()) return {};
+  if (!reason || !etag || !absl::SimpleAtoi(*reason, &number) || number >= kReasons.size()) return {};
   detail.reason = static_cast<Reason>(number);
   detail.current_etag = *std::move(etag);
   for (std::optional<std::string> field = Next(in); field; field = Next(in)) {

@@ -20,12 +20,12 @@ class StepModelMemo;
 // Estimates `scenario` by its method.
 //
 // Errors (errors.h): kUnsupportedModel, kNotModelled, kMissingFigure, kOutOfMemory, kNoProfile, kUnstableLoad,
-// kInvalidField; field
-// paths are relative to the scenario ("deployment.tensor_parallel", "hardware_spec.interconnect_bytes_per_second").
+// kInvalidField; field paths are relative to the scenario ("deployment.tensor_parallel",
+// "hardware_spec.interconnect_bytes_per_second").
 absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail = {});
 
 // The same into `estimate`, whatever it held. What scenarios share is derived once and kept in `memo`
-// (operator_model.h), which is told where they differ in more than workload, load and objective.
+// (step_model_cache.h), which is told where they differ in more than workload, load and objective.
 absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 #include "estimator/explain.h"
 
+#include <iterator>
 #include <string_view>
 
 namespace foretoken {
@@ -39,6 +40,8 @@ constexpr Text kTexts[] = {
     {"lm_head", kGemm},
     {"logits_gather", "(q-1)/q M/Bn + min(q-1, log2(q)) alpha"},
 };
+
+static_assert(std::size(kTexts) == static_cast<size_t>(OperatorKind::kLogitsGather) + 1);
 
 bool IsGemm(const OperatorCost& cost) { return cost.n > 0; }
 

@@ -13,7 +13,6 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kMethod = "the KPI method";
-constexpr double kPeakToAverage = 1.25;  // the source's figure [S2]
 
 bool KeepsCache(const Workload& w) { return w.kv_cache_mode != KvCacheMode::kNone; }
 bool IsPipelined(const Workload& w) { return w.kv_cache_mode == KvCacheMode::kPipelinedPromptCache; }
@@ -58,11 +57,12 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
                    absl::StrCat("hardware ", hardware.id,
                                 " states no memory_bandwidth_bytes_per_second; needed for every estimate"));
   }
-  return KpiMachine{.bandwidth = *hardware.memory_bandwidth,
-                    .peak_to_average_bandwidth = hardware.peak_to_average_bandwidth.value_or(kPeakToAverage),
-                    .peak = peak->rate,
-                    .compute_utilization = scenario.workload.compute_utilization,
-                    .parallel_tokens = static_cast<double>(scenario.workload.parallel_prompt_tokens)};
+  KpiMachine machine{.bandwidth = *hardware.memory_bandwidth,
+                     .peak = peak->rate,
+                     .compute_utilization = scenario.workload.compute_utilization,
+                     .parallel_tokens = static_cast<double>(scenario.workload.parallel_prompt_tokens)};
+  if (hardware.peak_to_average_bandwidth) machine.peak_to_average_bandwidth = *hardware.peak_to_average_bandwidth;
+  return machine;
 }
 
 // Tokens to prefill: what is not cached.

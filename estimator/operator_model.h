@@ -16,8 +16,8 @@
 
 namespace foretoken {
 
-// Everything about the scenario's steps but their shape. Errors: kUnsupportedModel, kMissingFigure; kInvalidField for
-// more pipeline stages than layers.
+// Everything about the scenario's steps but their shape. REQUIRES: a supported model. Errors: kMissingFigure;
+// kInvalidField for more pipeline stages than layers.
 absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
                                         std::vector<Warning>* warnings);
 
@@ -32,8 +32,8 @@ struct OperatorMethod {
 // device), or the generic prior; the speed of light where the scenario asks for it.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
-// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: those of MakeStepModel; those
-// of Serve (serving.h).
+// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: kUnsupportedModel; those of
+// MakeStepModel; those of Serve (serving.h).
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 

@@ -147,7 +147,7 @@ Shard MakeShard(const Model& model, const Deployment& deployment) {
   const ParameterCounts counts = CountParameters(model);
   AddMlps(model, deployment, counts, shard);
   shard.parameters = counts.Total();
-  shard.weights_total = WeightsOfFullestDevice(model, counts, shard);
+  shard.weights_of_fullest_device = WeightsOfFullestDevice(model, counts, shard);
   return shard;
 }
 

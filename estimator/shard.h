@@ -7,6 +7,8 @@
 #ifndef FORETOKEN_ESTIMATOR_SHARD_H_
 #define FORETOKEN_ESTIMATOR_SHARD_H_
 
+#include <optional>
+
 #include "absl/container/inlined_vector.h"
 #include "estimator/model.h"
 #include "estimator/scenario.h"
@@ -81,7 +83,8 @@ struct Shard {
   std::optional<ExpertShard> experts;
 
   double parameters = 0;  // of the whole model
-  Bytes weights_total;    // of the device that holds most: its stage's layers and the larger of embedding and LM head
+  // Its stage's layers and the larger of embedding and LM head, both where there is one stage.
+  Bytes weights_of_fullest_device;
   bool heads_padded = false;
 };
 

@@ -6,8 +6,8 @@
 //   output=1..16                      every whole number
 //   hardware_id=a,b  weight-dtype=bf16,fp8  engine=vllm@0.12.0,sglang
 //
-// Short names: batch, prompt, output, cached, tp, pp, ep, dp, chunk, model, hardware, engine, weight-dtype,
-// activation-dtype, kv-dtype. Any other name is a path inside the scenario, which the server judges.
+// Some fields have short names (FieldOf in axis.cc, docs/cli.md). Any other name is a path inside the scenario, which
+// the server judges.
 #ifndef FORETOKEN_CLIENT_CLI_AXIS_H_
 #define FORETOKEN_CLIENT_CLI_AXIS_H_
 

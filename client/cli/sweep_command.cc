@@ -97,7 +97,8 @@ void AddSweep(CLI::App& app, Action& chosen) {
       "An axis: batch=1,2,4 or batch=1..256:log:9 or batch=1..64:lin:8 or batch=1..8 or hardware=a,b or\n"
       "weight-dtype=bf16,fp8. Its name: batch, prompt, output, cached, tp, pp, ep, dp, chunk, model, hardware, "
       "engine,\n"
-      "weight-dtype, activation-dtype, kv-dtype, or any path of a scenario (workload.batch_size). The last axis is\n"
+      "weight-dtype, activation-dtype, kv-dtype, draft, draft-tokens, acceptance, prefill-hardware, prefill-replicas,\n"
+      "decode-replicas, prefill-tp, prefill-batch, or any path of a scenario (workload.batch_size). The last axis is\n"
       "innermost. --output csv and json stream a line a point. Ctrl-C cancels. Exit 1: no point could be estimated.");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWhole);

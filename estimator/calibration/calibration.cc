@@ -8,7 +8,8 @@
 namespace foretoken {
 namespace {
 
-// "0.12.1" as 12.0: majors and minors in order, a major as far as a thousand minors. NaN: not such a version.
+// 1000 * major + minor, so that versions are in order and a distance apart: 12 for "vllm@0.12.1". NaN: not such a
+// version.
 double VersionNumber(std::string_view engine) {
   const size_t at = engine.find('@');
   if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();

@@ -15,13 +15,6 @@ constexpr double kWorthIt = 0.8;     // of the error by the fit to all
 
 using Indices = std::vector<int>;
 
-std::vector<Sample> Pick(const std::vector<Sample>& samples, const Indices& indices) {
-  std::vector<Sample> picked;
-  picked.reserve(indices.size());
-  for (const int index : indices) picked.push_back(samples[static_cast<size_t>(index)]);
-  return picked;
-}
-
 // Mean sizes of the errors that are known.
 struct MeanErrors {
   std::array<double, kNumMetrics> of_metric = {};

@@ -90,13 +90,18 @@ Minimum Minimise(const Problem& problem, const VectorXd& start) {
 
 }  // namespace
 
+std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<int>& indices) {
+  std::vector<Sample> picked;
+  picked.reserve(indices.size());
+  for (const int index : indices) picked.push_back(samples[static_cast<size_t>(index)]);
+  return picked;
+}
+
 FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
   const Problem problem(parent, samples, options);
   const Minimum minimum = Minimise(problem, problem.mean());
   const VectorXd deviations = minimum.curvature.inverse().diagonal().cwiseSqrt();
-  return {.efficiencies = problem.At(minimum.x),
-          .log_deviations = {deviations.begin(), deviations.end()},
-          .objective = minimum.objective};
+  return {.efficiencies = problem.At(minimum.x), .log_deviations = {deviations.begin(), deviations.end()}};
 }
 
 }  // namespace foretoken

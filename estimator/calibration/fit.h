@@ -27,6 +27,9 @@ struct Sample {
   Times weights = {1, 1, 1};  // of the squared residual of each time; E2E beside TTFT and TPOT weighs nothing
 };
 
+// The samples at `indices`, in that order.
+std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<int>& indices);
+
 Times TimesOf(const Estimate& estimate);
 
 // What the model says of a scenario; all NaN where it refuses.
@@ -43,7 +46,7 @@ struct FitOptions {
 };
 
 // Of every level that is fitted to an engine, a device or a model.
-inline constexpr FitOptions kHardwareFitOptions = {.noise = 0.1, .freedom = 1};
+inline constexpr FitOptions kHardwareFitOptions = {};
 
 // The samples do not tell a parameter where they leave it more than this share of its deviation.
 inline constexpr double kIdentified = 0.9;
@@ -51,7 +54,6 @@ inline constexpr double kIdentified = 0.9;
 struct FitResult {
   Efficiencies efficiencies;
   std::vector<double> log_deviations;  // posterior, one a parameter
-  double objective = 0;
 };
 
 // The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent.

@@ -22,7 +22,6 @@ class FitProblem {
 
   // Of the prior.
   const Eigen::VectorXd& mean() const { return mean_; }
-  const Eigen::VectorXd& deviations() const { return deviations_; }
 
   Efficiencies At(const Eigen::VectorXd& x) const;
 

@@ -26,13 +26,6 @@ double Farthest(const Times& errors) {
   return farthest;
 }
 
-std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<int>& indices) {
-  std::vector<Sample> picked;
-  picked.reserve(indices.size());
-  for (const int index : indices) picked.push_back(samples[static_cast<size_t>(index)]);
-  return picked;
-}
-
 void CheckSamples(const FitParent& parent, const std::vector<Sample>& samples, HardwareFit& fit) {
   for (size_t i = 0; i < samples.size(); ++i) {
     const int index = static_cast<int>(i);

@@ -32,6 +32,9 @@ struct WriteOptions {
   absl::Time deadline = absl::InfiniteFuture();  // by the system's clock
 };
 
+// Replies and metrics name up to so many unreadable entries of the store.
+inline constexpr int kMaxNamedEntries = 100;
+
 // How the catalog stands with its store.
 struct CatalogStatus {
   absl::Time agreed;  // when the snapshot was last known to agree with the store

@@ -3,7 +3,7 @@
 //
 //   FieldChecks checks;
 //   const int layers = checks.Int("num_hidden_layers", spec.num_hidden_layers(), 1, 10'000);
-//   if (!checks.status().ok()) return checks.status();
+//   if (!checks.ok()) return checks.status();
 //
 // Not thread-safe.
 #ifndef FORETOKEN_SERVER_CATALOG_FIELD_CHECKS_H_

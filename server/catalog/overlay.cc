@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "server/catalog/profile_dtypes.h"
+#include "server/catalog/timestamp.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -15,9 +16,7 @@ void Stamp(const StoredEntry& stored, bool shadows_bundled, Entry& entry) {
   entry.set_etag(stored.etag);
   entry.set_origin(v1::ENTRY_ORIGIN_REGISTERED);
   entry.set_shadows_bundled(shadows_bundled);
-  const int64_t micros = absl::ToUnixMicros(stored.update_time);
-  entry.mutable_update_time()->set_seconds(micros / 1'000'000);
-  entry.mutable_update_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000 * 1000));
+  SetTimestamp(stored.update_time, *entry.mutable_update_time());
 }
 
 std::string NameOf(const StoredEntry& entry) { return absl::StrCat(std::string(KindName(entry.kind)), "/", entry.id); }
@@ -69,13 +68,6 @@ std::vector<std::shared_ptr<const Record>> Merged(const std::vector<std::shared_
 }
 
 }  // namespace
-
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::HardwareEntry& entry) {
-  Stamp(stored, shadows_bundled, entry);
-}
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::ModelEntry& entry) {
-  Stamp(stored, shadows_bundled, entry);
-}
 
 template <typename Kind>
 absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled) {

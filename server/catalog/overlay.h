@@ -17,10 +17,6 @@
 
 namespace foretoken::catalog {
 
-// The stamp of a registered entry.
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::HardwareEntry& entry);
-void StampEntry(const StoredEntry& stored, bool shadows_bundled, v1::ModelEntry& entry);
-
 // A stored entry as a record, as Overlay shows it but for the dtypes of its profiles.
 // Errors: DATA_LOSS or INVALID_ARGUMENT: this version cannot read it.
 template <typename Kind>

@@ -17,7 +17,7 @@
 
 namespace foretoken::catalog {
 
-// Unspecified dtypes of linear profiles stay so: only a model can resolve them (Snapshot::ResolveProfiles).
+// Unspecified dtypes of linear profiles stay so: only a model can resolve them (profile_dtypes.h).
 //
 // Errors: kInvalidField (INVALID_ARGUMENT) with every violation, field paths relative to the spec.
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec);

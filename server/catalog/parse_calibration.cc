@@ -70,7 +70,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   for (int i = 0; i < spec.bands_size(); ++i) {
     ReadBand(checks, absl::StrCat("bands[", i, "]"), spec.bands(i), calibration);
   }
-  if (!checks.status().ok()) return checks.status();
+  if (!checks.ok()) return checks.status();
   return calibration;
 }
 

@@ -85,7 +85,7 @@ class Snapshot {
 
   const v1::CatalogRevision& revision() const { return revision_; }
 
-  // The same catalog, with another word on its revision.
+  // The same catalog under another revision message.
   std::shared_ptr<const Snapshot> WithRevision(v1::CatalogRevision revision) const;
 
  private:

@@ -11,9 +11,6 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Series of single unreadable entries are told up to this many; the count tells of all.
-constexpr size_t kMaxNamed = 100;
-
 ClientMetric Gauge(double value, std::vector<ClientMetric::Label> labels = {}) {
   ClientMetric metric;
   metric.label = std::move(labels);
@@ -41,7 +38,7 @@ MetricFamily Skipped(const catalog::CatalogStatus& status) {
   MetricFamily family{
       "foretoken_catalog_skipped_entry", "1 for each entry that could not be read.", MetricType::Gauge, {}};
   for (const v1::SkippedEntry& entry : status.skipped) {
-    if (family.metric.size() < kMaxNamed) family.metric.push_back(Gauge(1, {{"entry", entry.name()}}));
+    if (family.metric.size() < catalog::kMaxNamedEntries) family.metric.push_back(Gauge(1, {{"entry", entry.name()}}));
   }
   return family;
 }

@@ -1,6 +1,6 @@
 // One line per event on stderr, as key=value pairs that people and machines read alike:
 //
-//   time=2026-01-02T03:04:05.678Z level=info event=serving address=127.0.0.1:50051 entries=287
+//   time=2026-01-02T03:04:05.678Z level=info event=serving address=127.0.0.1:50051 hardware=105
 //
 // Thread-safe: a line is written whole.
 #ifndef FORETOKEN_SERVER_OPS_LOG_H_

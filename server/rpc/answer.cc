@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/calibration.h"
+#include "server/catalog/timestamp.h"
 #include "server/rpc/convert.h"
 
 namespace foretoken::rpc {
@@ -16,17 +17,10 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
   message.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
 }
 
-void AddWarning(const Warning& warning, v1::Estimate& message) {
-  v1::Warning* added = message.add_warnings();
-  added->set_code(static_cast<v1::WarningCode>(warning.code));
-  added->set_message(warning.message);
-  added->set_field(warning.field);
-}
-
 std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
   const v1::CatalogRevision& revision = moment.snapshot.revision();
   if (!revision.has_stale_since()) return std::nullopt;
-  const absl::Duration age = moment.now - absl::FromUnixSeconds(revision.stale_since().seconds());
+  const absl::Duration age = moment.now - catalog::TimeOf(revision.stale_since());
   return Warning{
       .code = WarningCode::kStaleCatalog,
       .message = absl::StrCat("the catalog store has not answered for ",
@@ -46,9 +40,7 @@ std::optional<absl::Duration> CalibrationAge(const Estimate& estimate, const Sce
   if (!record.ok() || &(*record)->hardware != scenario.hardware || !(*record)->entry.has_update_time()) {
     return std::nullopt;
   }
-  const auto& updated = (*record)->entry.update_time();
-  const absl::Time time = absl::FromUnixSeconds(updated.seconds()) + absl::Nanoseconds(updated.nanos());
-  return std::max(moment.now - time, absl::ZeroDuration());
+  return std::max(moment.now - catalog::TimeOf((*record)->entry.update_time()), absl::ZeroDuration());
 }
 
 }  // namespace

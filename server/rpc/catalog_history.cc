@@ -8,22 +8,13 @@
 #include "estimator/errors.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "server/catalog/field_checks.h"
+#include "server/catalog/timestamp.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/write_options.h"
 
 namespace foretoken::rpc {
 namespace {
-
-constexpr int kDefaultPage = 100;
-constexpr int kMaxPage = 1000;
-constexpr int kMaxSkipped = 100;
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& message) {
-  const int64_t micros = absl::ToUnixMicros(time);
-  message.set_seconds(micros / 1'000'000);
-  message.set_nanos(static_cast<int32_t>(micros % 1'000'000 * 1000));
-}
 
 absl::Status RequireId(const std::string& id, std::string_view field) {
   if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
@@ -54,7 +45,7 @@ void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t ind
   const catalog::StoredRevision& one = history[index];
   v1::EntryRevision& revision = *response.add_revisions();
   revision.set_store_revision(one.revision);
-  SetTime(one.update_time, *revision.mutable_write_time());
+  catalog::SetTimestamp(one.update_time, *revision.mutable_write_time());
   revision.set_author(one.author);
   revision.set_peer(one.peer);
   revision.set_action(static_cast<v1::WriteAction>(one.action));
@@ -66,7 +57,7 @@ void AddRevision(const std::vector<catalog::StoredRevision>& history, size_t ind
 }
 
 template <typename Spec>
-absl::Status ListPage(const v1::ListRevisionsRequest& request, const std::string& collection,
+absl::Status ListPage(const v1::ListRevisionsRequest& request, int page_size, const std::string& collection,
                       const std::vector<catalog::StoredRevision>& history, v1::ListRevisionsResponse& response) {
   const absl::StatusOr<std::string> token = ReadPageToken(request.page_token(), collection, "");
   if (!token.ok()) return token.status();
@@ -74,7 +65,6 @@ absl::Status ListPage(const v1::ListRevisionsRequest& request, const std::string
   if (!token->empty() && !absl::SimpleAtoi(*token, &below)) {
     return Refusal(Reason::kInvalidField, "page_token", "page_token is not one that this call gave");
   }
-  const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   for (size_t i = 0; i < history.size(); ++i) {
     if (history[i].revision >= below) continue;
     if (response.revisions_size() == page_size) {
@@ -91,14 +81,12 @@ template <typename Spec>
 absl::Status List(const v1::ListRevisionsRequest& request, catalog::EntryKind kind, const std::string& id,
                   std::string_view field, catalog::Catalog& catalog, v1::ListRevisionsResponse& response) {
   if (absl::Status status = RequireId(id, field); !status.ok()) return status;
-  if (request.page_size() < 0) {
-    return Refusal(Reason::kInvalidField, "page_size",
-                   absl::StrCat("page_size ", request.page_size(), "; allowed 0 or more"));
-  }
+  const absl::StatusOr<int> page_size = ReadPageSize(request.page_size());
+  if (!page_size.ok()) return page_size.status();
   const auto history = catalog.History(kind, id);
   if (!history.ok()) return history.status();
   const std::string collection = absl::StrCat("revisions/", std::string(catalog::KindName(kind)), "/", id);
-  return ListPage<Spec>(request, collection, *history, response);
+  return ListPage<Spec>(request, *page_size, collection, *history, response);
 }
 
 template <typename Request>
@@ -171,9 +159,11 @@ absl::Status GetStatus(const catalog::Catalog& catalog, absl::Time now, v1::GetC
   response.set_store_kind(std::string(catalog.store_kind()));
   response.set_age_seconds(std::max(0.0, absl::ToDoubleSeconds(now - status.agreed)));
   response.set_last_error(status.last_error);
-  if (!status.last_error.empty()) SetTime(status.last_error_time, *response.mutable_last_error_time());
+  if (!status.last_error.empty()) {
+    catalog::SetTimestamp(status.last_error_time, *response.mutable_last_error_time());
+  }
   for (const v1::SkippedEntry& entry : status.skipped) {
-    if (response.skipped_entries_size() < kMaxSkipped) *response.add_skipped_entries() = entry;
+    if (response.skipped_entries_size() < catalog::kMaxNamedEntries) *response.add_skipped_entries() = entry;
   }
   return absl::OkStatus();
 }

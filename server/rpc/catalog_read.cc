@@ -2,29 +2,24 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checks.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/page_token.h"
 
 namespace foretoken::rpc {
 namespace {
 
-constexpr int kDefaultPage = 100;
-constexpr int kMaxPage = 1000;
-
 absl::Status RequireId(const std::string& id, std::string_view field) {
   if (!id.empty()) return absl::OkStatus();
   return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
 }
 
-struct CalibrationRecord {
-  v1::CalibrationEntry entry;
-};
-
-const v1::CalibrationEntry& EntryOf(const CalibrationRecord& record) { return record.entry; }
+const v1::CalibrationEntry& EntryOf(const v1::CalibrationEntry& entry) { return entry; }
 template <typename Record>
 const auto& EntryOf(const std::shared_ptr<const Record>& record) {
   return record->entry;
@@ -33,23 +28,20 @@ const auto& EntryOf(const std::shared_ptr<const Record>& record) {
 // All collections page alike; `records` are sorted by id.
 template <typename Records, typename Request, typename Response>
 absl::Status ListPage(const Records& records, std::string_view collection, const Request& request, Response& response) {
-  if (request.page_size() < 0) {
-    return Refusal(Reason::kInvalidField, "page_size",
-                   absl::StrCat("page_size ", request.page_size(), "; allowed 0 or more"));
-  }
+  const absl::StatusOr<int> page_size = ReadPageSize(request.page_size());
+  if (!page_size.ok()) return page_size.status();
   const absl::StatusOr<std::string> after = ReadPageToken(request.page_token(), collection, request.id_contains());
   if (!after.ok()) return after.status();
-  const int page_size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   int matching = 0;
   for (const auto& record : records) {
     const std::string& id = EntryOf(record).spec().id();
     if (!absl::StrContains(id, request.id_contains())) continue;
     ++matching;
     if (id <= *after) continue;
-    if (response.entries_size() < page_size) {
+    if (response.entries_size() < *page_size) {
       *response.add_entries() = EntryOf(record);
     } else if (response.next_page_token().empty()) {
-      const std::string& last = response.entries(page_size - 1).spec().id();
+      const std::string& last = response.entries(*page_size - 1).spec().id();
       response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
     }
   }
@@ -58,10 +50,10 @@ absl::Status ListPage(const Records& records, std::string_view collection, const
 }
 
 // Those that ship and those of registered hardware, by id.
-std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot) {
-  std::vector<CalibrationRecord> all;
+std::vector<v1::CalibrationEntry> AllCalibrations(const catalog::Snapshot& snapshot) {
+  std::vector<v1::CalibrationEntry> all;
   const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) {
-    v1::CalibrationEntry& entry = all.emplace_back().entry;
+    v1::CalibrationEntry& entry = all.emplace_back();
     *entry.mutable_spec() = spec;
     entry.set_origin(origin);
   };
@@ -71,9 +63,9 @@ std::vector<CalibrationRecord> AllCalibrations(const catalog::Snapshot& snapshot
   }
   // A registered one hides a bundled one of its id: it is the one that answers.
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.entry.spec().id(), -a.entry.origin()) < std::pair(b.entry.spec().id(), -b.entry.origin());
+    return std::pair(a.spec().id(), -a.origin()) < std::pair(b.spec().id(), -b.origin());
   });
-  const auto same = [](const auto& a, const auto& b) { return a.entry.spec().id() == b.entry.spec().id(); };
+  const auto same = [](const auto& a, const auto& b) { return a.spec().id() == b.spec().id(); };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
   return all;
 }
@@ -103,15 +95,15 @@ absl::Status Get(const v1::GetModelRequest& request, const catalog::Snapshot& sn
 absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
                  v1::GetCalibrationResponse& response) {
   if (absl::Status status = RequireId(request.calibration_id(), "calibration_id"); !status.ok()) return status;
-  for (const CalibrationRecord& record : AllCalibrations(snapshot)) {
-    if (record.entry.spec().id() != request.calibration_id()) continue;
-    *response.mutable_entry() = record.entry;
+  for (const v1::CalibrationEntry& entry : AllCalibrations(snapshot)) {
+    if (entry.spec().id() != request.calibration_id()) continue;
+    *response.mutable_entry() = entry;
     *response.mutable_catalog_revision() = snapshot.revision();
     return absl::OkStatus();
   }
   return Refusal(
       Reason::kUnknownId, "calibration_id",
-      absl::StrCat("unknown calibration \"", request.calibration_id().substr(0, 64), "\"; ListCalibrations tells all"));
+      absl::StrCat("unknown calibration ", catalog::Quoted(request.calibration_id()), "; ListCalibrations tells all"));
 }
 
 absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,

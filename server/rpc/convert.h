@@ -38,6 +38,8 @@ Method ReadMethod(v1::Method method, FieldChecker& fields);
 // What an estimate says of use, energy and cost, a part of WriteEstimate.
 void WriteUse(const Estimate& estimate, v1::Estimate& message);
 
+void AddWarning(const Warning& warning, v1::Estimate& message);
+
 // Fills `message`, which is empty, with what is known; the rest stays absent.
 void WriteEstimate(const Estimate& estimate, v1::Estimate& message);
 

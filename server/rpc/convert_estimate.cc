@@ -51,17 +51,19 @@ void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
 
 }  // namespace
 
+void AddWarning(const Warning& warning, v1::Estimate& message) {
+  v1::Warning& added = *message.add_warnings();
+  added.set_code(static_cast<v1::WarningCode>(warning.code));
+  added.set_message(warning.message);
+  added.set_field(warning.field);
+}
+
 void WriteEstimate(const Estimate& estimate, v1::Estimate& message) {
   message.set_method(static_cast<v1::Method>(estimate.method));
   message.set_calibration_id(estimate.calibration_id);
   WriteTimes(estimate, message);
   WriteUse(estimate, message);
-  for (const Warning& warning : estimate.warnings) {
-    v1::Warning* added = message.add_warnings();
-    added->set_code(static_cast<v1::WarningCode>(warning.code));
-    added->set_message(warning.message);
-    added->set_field(warning.field);
-  }
+  for (const Warning& warning : estimate.warnings) AddWarning(warning, message);
   for (const OperatorEstimate& op : estimate.prefill_operators) WriteOperator(op, *message.add_prefill_operators());
   for (const OperatorEstimate& op : estimate.decode_operators) WriteOperator(op, *message.add_decode_operators());
 }

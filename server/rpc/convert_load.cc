@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/catalog/timestamp.h"
 #include "server/rpc/convert.h"
 
 namespace foretoken::rpc {
@@ -67,7 +68,7 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
                                                      kLastSecond, ", the years 1 to 9999"));
     return absl::ZeroDuration();
   }
-  const absl::Time time = absl::FromUnixSeconds(observed.seconds()) + absl::Nanoseconds(observed.nanos());
+  const absl::Time time = catalog::TimeOf(observed);
   if (time > now + kClockSkew) {
     fields.Add("time_observed", absl::StrCat("time_observed is ", absl::FormatDuration(time - now),
                                              " in the future; allowed up to ", absl::FormatDuration(kClockSkew)));

@@ -1,8 +1,10 @@
 #include "server/rpc/page_token.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "estimator/errors.h"
 
@@ -10,8 +12,15 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr char kSeparator = '\0';  // in no id
+constexpr int kDefaultPage = 100;
+constexpr int kMaxPage = 1000;
 
 }  // namespace
+
+absl::StatusOr<int> ReadPageSize(int asked) {
+  if (asked >= 0) return asked == 0 ? kDefaultPage : std::min(asked, kMaxPage);
+  return Refusal(Reason::kInvalidField, "page_size", absl::StrCat("page_size ", asked, "; allowed 0 or more"));
+}
 
 std::string MakePageToken(std::string_view collection, std::string_view filter, std::string_view last_id) {
   std::string plain;

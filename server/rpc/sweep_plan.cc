@@ -85,7 +85,7 @@ bool Varies(const SweepPlan& plan, std::string_view prefix) {
                      [prefix](const Axis& axis) { return axis.field().text().starts_with(prefix); });
 }
 
-// The same for the hardware of a prefill side, which is the scenario's where it names none, and for a draft model.
+// InlineSpecs for the hardware of a prefill side, which is the scenario's where it names none, and for a draft model.
 absl::Status InlineSideSpecs(SweepPlan& plan) {
   if (Varies(plan, "disaggregated_prefill.hardware_spec.")) {
     v1::DisaggregatedPrefill& side = *plan.base.mutable_disaggregated_prefill();

@@ -163,6 +163,16 @@ TEST_F(CatalogServiceTest, ListsPageByPage) {
   EXPECT_THAT(PartsOf(Call(&Stub::ListModels, request, &response)).fields, ElementsAre("page_size"));
 }
 
+TEST_F(CatalogServiceTest, AnUnknownCalibrationIsNamedInWholeCharacters) {
+  v1::GetCalibrationRequest request;
+  request.set_calibration_id(std::string(63, 'a') + "\u00e9");  // 64 bytes end inside its last character
+  v1::GetCalibrationResponse response;
+  const grpc::Status status = Call(&Stub::GetCalibration, request, &response);
+  EXPECT_EQ(PartsOf(status).reason, "UNKNOWN_ID");
+  EXPECT_EQ(status.error_message(),
+            "unknown calibration \"" + std::string(63, 'a') + "?...\"; ListCalibrations tells all");
+}
+
 TEST_F(CatalogServiceTest, BundledEntriesAreOnlyShadowed) {
   v1::DeleteModelRequest request;
   request.set_model_id("llama-2-7b");

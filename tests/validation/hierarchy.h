@@ -44,7 +44,8 @@ Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& k
 // The same as the server looks them up.
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels);
 
-// An early port whose times would spoil what other devices are told: vLLM and llama.cpp of 2024 on AMD's MI300X.
+// A port whose times would spoil what other devices are told: those of vLLM and llama.cpp of 2024 on AMD's MI300X. The
+// whole device counts as one, so that its few rows of vLLM 0.7.3 tell nothing of others either.
 bool IsPoorlyTuned(const Row& row);
 
 }  // namespace foretoken::validation

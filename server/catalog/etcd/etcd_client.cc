@@ -99,11 +99,6 @@ absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Make(const EtcdOptions& 
   return client;
 }
 
-EtcdClient::Member& EtcdClient::Preferred(size_t& index) {
-  index = preferred_.load(std::memory_order_relaxed) % members_.size();
-  return members_[index];
-}
-
 void EtcdClient::Avoid() { preferred_.fetch_add(1, std::memory_order_relaxed); }
 
 std::string EtcdClient::Token(Member& member, absl::Time deadline) {
@@ -140,9 +135,8 @@ grpc::Status EtcdClient::Once(Member& member, absl::Time deadline, const Attempt
 
 grpc::Status EtcdClient::OverMembers(absl::Time deadline, const Attempt& attempt) {
   for (size_t tries = 1;; ++tries) {
-    size_t index = 0;
-    Member& member = Preferred(index);
-    grpc::Status status = Once(member, deadline, attempt);
+    const size_t index = Preferred();
+    grpc::Status status = Once(members_[index], deadline, attempt);
     if (status.ok() || !IsPassing(status)) return status;
     size_t expected = index;  // unless another call has moved on already
     preferred_.compare_exchange_strong(expected, (index + 1) % members_.size(), std::memory_order_relaxed);
@@ -181,8 +175,7 @@ grpc::Status EtcdClient::Status(absl::Time deadline, etcdserverpb::StatusRespons
 
 grpc::Status EtcdClient::WriteTxn(const etcdserverpb::TxnRequest& request, absl::Time deadline,
                                   etcdserverpb::TxnResponse& response) {
-  size_t index = 0;
-  return Once(Preferred(index), deadline, [&](Member& member, grpc::ClientContext* context) {
+  return Once(members_[Preferred()], deadline, [&](Member& member, grpc::ClientContext* context) {
     return member.kv->Txn(context, request, &response);
   });
 }
@@ -194,8 +187,7 @@ bool EtcdClient::NeverTaken(const grpc::Status& status) {
 }
 
 std::unique_ptr<EtcdClient::WatchStream> EtcdClient::Watch(grpc::ClientContext& context) {
-  size_t index = 0;
-  Member& member = Preferred(index);
+  Member& member = members_[Preferred()];
   if (!member.channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectTimeout))) return nullptr;
   if (const std::string token = Token(member, absl::Now() + kAttemptTimeout); !token.empty()) {
     context.AddMetadata("token", token);

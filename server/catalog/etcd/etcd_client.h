@@ -67,7 +67,7 @@ class EtcdClient {
 
   EtcdClient(const EtcdOptions& options, std::string password) : user_(options.user), password_(std::move(password)) {}
 
-  Member& Preferred(size_t& index);
+  size_t Preferred() const { return preferred_.load(std::memory_order_relaxed) % members_.size(); }
   grpc::Status Once(Member& member, absl::Time deadline, const Attempt& attempt);
   grpc::Status OverMembers(absl::Time deadline, const Attempt& attempt);
   // The token of the user; empty: there is no user, or it could not be had.
