@@ -31,7 +31,7 @@ StepBudget BudgetOf(const Scenario& scenario) {
   if (scenario.disaggregation) return {};  // prompts are prefilled elsewhere
   const Workload& w = scenario.workload;
   const double prompt = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
-  const double chunk = scenario.deployment.prefill_chunk_tokens.value_or(static_cast<int>(prompt));
+  const double chunk = ChunkTokens(w, scenario.deployment).value_or(static_cast<int>(prompt));
   return {.at_least = std::min(prompt, chunk), .per_prompt = prompt, .per_sequence = 1 + DraftTokens(scenario)};
 }
 
@@ -75,7 +75,7 @@ double LargestBatch(const BatchBytes& bytes, Bytes room) {
     return (room - tokens * bytes.per_step_token) / (tokens_per_sequence * bytes.per_step_token + bytes.per_sequence);
   };
   const StepBudget& step = bytes.step;
-  const double packed = std::max(solve(0, step.per_prompt), solve(kStepTokens, 0));
+  const double packed = std::max(solve(0, step.per_prompt), solve(double{kStepTokens}, 0));
   double batch = std::min({solve(step.at_least, 0), packed, solve(0, step.per_sequence), kMost});
   batch = std::max(0.0, std::floor(batch));
   while (batch > 0 && !fits(batch)) --batch;

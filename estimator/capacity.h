@@ -14,9 +14,6 @@
 
 namespace foretoken {
 
-// vLLM's default budget of tokens in one step (max_num_batched_tokens), which bounds the activations of a batch whose
-// prompts are prefilled together.
-inline constexpr double kStepTokens = 8192;
 // vLLM's default KV block.
 inline constexpr int kBlockTokens = 16;
 
@@ -28,7 +25,7 @@ struct StepBudget {
   double per_sequence = 1;
 
   double Tokens(double batch) const {
-    return std::max({at_least, std::min(batch * per_prompt, kStepTokens), batch * per_sequence});
+    return std::max({at_least, std::min(batch * per_prompt, double{kStepTokens}), batch * per_sequence});
   }
 };
 

@@ -18,43 +18,45 @@ struct OtherPrefills {
   Seconds riding;    // what the others' decode adds to the steps of the request's own prompt
 };
 
-PrefillShape OnePrompt(const Replica& replica) {
-  return PromptShape(replica.scenario.workload, replica.scenario.deployment, 1);
+PrefillShape PromptsOf(const Replica& replica, double together) {
+  return PromptShape(replica.scenario.workload, replica.scenario.deployment, together);
 }
 
-// A step takes one chunk, so that while a request decodes at most this many others join it. With pp stages that many
-// steps follow each other while a microbatch makes one token.
-double MostCompany(const Replica& replica) {
+// While a request decodes, the prompts of its steps join it, at most. With pp stages that many steps follow each other
+// while a microbatch makes one token.
+double MostCompany(const Replica& replica, double together) {
   const double steps = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
-  return steps * replica.model.shard.stages / PrefillChunks(OnePrompt(replica));
+  return together * steps * replica.model.shard.stages / PrefillChunks(PromptsOf(replica, together));
 }
 
-// A loop of many requests and few output tokens makes more steps for prompts than a request has decode steps.
-OtherPrefills Others(const Replica& replica, double others, double decode_steps) {
+// Of `others`, whose prompts go `together` into each step. A loop of many requests and few output tokens makes more
+// steps for prompts than a request has decode steps.
+OtherPrefills Others(const Replica& replica, double others, double together, double decode_steps) {
   const Workload& w = replica.scenario.workload;
-  const PrefillShape prompt = OnePrompt(replica);
-  const double chunks = PrefillChunks(prompt);
+  const PrefillShape prompts = PromptsOf(replica, together);
+  const double chunks = PrefillChunks(prompts);
   const double stages = replica.model.shard.stages;
-  const Riders riders{.sequences = std::min(others, MostCompany(replica)) / stages,
+  const Riders riders{.sequences = std::min(others, MostCompany(replica, together)) / stages,
                       .context = w.prompt_tokens + w.output_tokens / 2.0};
-  const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompt, riders);
+  const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompts, riders);
   const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
-  return {.in_steps = others * mixed.added / stages,
-          .beyond = std::max(0.0, others * chunks - decode_steps * stages) * decode_step / stages,
+  const double groups = others / together;
+  return {.in_steps = groups * mixed.added / stages,
+          .beyond = std::max(0.0, groups * chunks - decode_steps * stages) * decode_step / stages,
           .riding = mixed.riding};
 }
 
-// Adds what a request waits for while `running` are on the replica, itself included. A share of the others' prefills
-// delays its decode steps, the rest its first token. It also waits for the step that runs as it arrives, and its
-// prompt shares its steps with those that decode.
-void AddWaits(const Replica& replica, double running, Served& served) {
+// Adds what a request waits for while `others` are on the replica beside those whose prompts go `together` with its
+// own. A share of the others' prefills delays its decode steps, the rest its first token. It also waits for the step
+// that runs as it arrives, and its prompt shares its steps with those that decode.
+void AddWaits(const Replica& replica, double others, double together, Served& served) {
   const Efficiencies& e = replica.model.efficiencies;
   const double steps = served.decode_steps;
-  if (running <= 1 || e.speed_of_light) return;
+  if (others <= 0 || e.speed_of_light) return;
   const double rounds = Rounds(replica.speculator, steps);
-  const OtherPrefills others = Others(replica, running - 1, rounds);
-  const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * others.in_steps;
-  served.prefill.queueing += others.in_steps - while_decoding + others.beyond + others.riding;
+  const OtherPrefills prefills = Others(replica, others, together, rounds);
+  const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * prefills.in_steps;
+  served.prefill.queueing += prefills.in_steps - while_decoding + prefills.beyond + prefills.riding;
   if (steps < 1) return;  // nobody decodes
   served.prefill.queueing += served.decode.Total() / rounds / (2 * replica.model.shard.stages);
   served.decode.queueing += while_decoding;
@@ -87,16 +89,18 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   WarnOfQueue(capacity.batch, most, warnings);
   const double running = std::min(capacity.batch, most);
   WarnOfPreemption(running, capacity.largest_batch, warnings);
-  Served served{.prefill = PromptPhase(replica, w, 1),
+  const double together = PromptsPerStep(replica, running);
+  Served served{.prefill = PromptPhase(replica, w, together),
                 .decode_steps = w.output_tokens - 1.0,
-                .running = std::min(running, 1 + std::floor(MostCompany(replica))),
-                .held = HeldHalfway(w, running)};
+                .running = std::min(running, together + std::floor(MostCompany(replica, together))),
+                .held = HeldHalfway(w, running),
+                .prefilled = together};
   served.read = served.running;
   served.prefill_work = served.prefill;
   const DecodePhase decode(replica.model, w, served.running, replica.speculator);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);
-  AddWaits(replica, running, served);
+  AddWaits(replica, running - together, together, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
   served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
   // Little's law: requests that find no memory wait while those that run come and go.

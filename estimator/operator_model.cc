@@ -94,7 +94,7 @@ StepShape LastChunk(const Scenario& scenario, double sequences) {
   const Workload& w = scenario.workload;
   const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
   const double chunk =
-      std::min<double>(fresh, scenario.deployment.prefill_chunk_tokens.value_or(std::numeric_limits<int>::max()));
+      std::min<double>(fresh, ChunkTokens(w, scenario.deployment).value_or(std::numeric_limits<int>::max()));
   return {.prefill_sequences = sequences,
           .prefill_tokens = chunk,
           .prefill_prior = w.prompt_tokens - chunk,

@@ -64,7 +64,7 @@ PrefillShape PromptShape(const Workload& workload, const Deployment& deployment,
   PrefillShape shape{.sequences = sequences,
                      .new_tokens = static_cast<double>(workload.prompt_tokens - workload.cached_prefix_tokens),
                      .prior = static_cast<double>(workload.cached_prefix_tokens)};
-  if (deployment.prefill_chunk_tokens) shape.chunk_tokens = *deployment.prefill_chunk_tokens;
+  shape.chunk_tokens = ChunkTokens(workload, deployment);
   return shape;
 }
 

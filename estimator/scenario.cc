@@ -29,6 +29,13 @@ void ResolveDtypes(const Model& model, Deployment& deployment) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
+std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {
+  if (deployment.prefill_chunk_tokens || workload.batching != BatchingPolicy::kContinuous) {
+    return deployment.prefill_chunk_tokens;
+  }
+  return kStepTokens;
+}
+
 bool StatesPresent(const LiveLoad& load) {
   return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
          load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;

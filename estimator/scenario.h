@@ -47,6 +47,10 @@ struct Deployment {
 // that has 8 bits or fewer.
 void ResolveDtypes(const Model& model, Deployment& deployment);
 
+// Tokens of prompts that engines take into one step by default: vLLM's max_num_batched_tokens, SGLang's
+// chunked_prefill_size, TensorRT-LLM's max_num_tokens.
+inline constexpr int kStepTokens = 8192;
+
 // A small model that proposes tokens for the scenario's model to verify.
 struct Speculation {
   const Model* draft = nullptr;  // owned as the scenario's model is
@@ -138,6 +142,10 @@ struct Scenario {
   std::optional<Disaggregation> disaggregation;
   Method method = Method::kBestAvailable;
 };
+
+// Tokens of each prompt that a step takes: the deployment's chunk; where it states none, under continuous batching
+// kStepTokens. Absent: the whole prompt.
+std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment);
 
 // Whether requests join and leave a running batch; a replica under live load does nothing else. Such engines have
 // calibrations and a prior of their own.

@@ -148,12 +148,14 @@ TEST(UseOracleTest, EnergyOfAPromptThatArrives) {
   }
 }
 
-// Continuous batching: each request prefills by itself and decodes beside those that run.
+// Continuous batching: each request prefills with those that come for the same step, as many as a chunk holds, and
+// decodes beside those that run.
 TEST(UseOracleTest, EnergyAndCostOfAClosedLoop) {
   RandomScenarios source(56);
   for (int i = 0; i < kScenarios; ++i) {
     Scenario s = NextShort(source, KvCacheMode::kCached);
     s.workload.batching = BatchingPolicy::kContinuous;
+    if (!s.deployment.prefill_chunk_tokens) s.deployment.prefill_chunk_tokens = 8192;
     const Priced priced(source, *s.hardware);
     s.hardware = &priced.hardware();
     s.deployment.price_per_device_hour = priced.price();
@@ -161,11 +163,13 @@ TEST(UseOracleTest, EnergyAndCostOfAClosedLoop) {
     const SlowOracle oracle(s, GenericPriorOf(true));
     const Workload& w = s.workload;
     const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
-    const double chunks =
-        std::ceil(fresh / std::min(fresh, 1.0 * s.deployment.prefill_chunk_tokens.value_or(w.prompt_tokens)));
-    const double company = std::floor(s.deployment.pipeline_parallel * (w.output_tokens - 1) / chunks);
-    const double running = std::min(oracle.batch(), 1 + company);
-    const double one = oracle.Joules(oracle.Prefill(1)) + oracle.Joules(oracle.Decode(running)) / running;
+    const double chunk = *s.deployment.prefill_chunk_tokens;
+    const double chunks = std::ceil(fresh / std::min(fresh, chunk));
+    const double steps = s.deployment.pipeline_parallel * (w.output_tokens - 1);
+    const double together = std::clamp(oracle.batch() / (steps + 1), 1.0, std::max(1.0, std::floor(chunk / fresh)));
+    const double running = std::min(oracle.batch(), together + std::floor(together * steps / chunks));
+    const double one =
+        oracle.Joules(oracle.Prefill(together)) / together + oracle.Joules(oracle.Decode(running)) / running;
     const double joules = OneReplica(s.deployment) * one;
     ASSERT_NEAR(e.energy->joules_per_request, joules, BoundOf(s) * joules) << Describe(s);
     const double paid = priced.price() * OneReplica(s.deployment) * s.deployment.data_parallel / 3600;  // a second
