@@ -9,8 +9,7 @@ namespace foretoken {
 // measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
 // gemm, gemm_reuse and vector_reference together carry that median of 0.71 from one device to another: of the round
 // values tried, those that predicted devices left out of the fit best (docs/model.md, "Constants").
-// What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise, expert_skew) is held at plain
-// values.
+// What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise) is held at plain values.
 const Efficiencies& GenericPrior() {
   static const Efficiencies prior = {
       .gemm = 0.9,

@@ -64,6 +64,11 @@ BytesPerSecond BandwidthOf(const StepModel& model, const OperatorCost& cost) {
   return attention ? model.machine.kv_read : model.machine.elementwise;
 }
 
+// Devices among which the operator communicates.
+double GroupOf(const StepModel& model, OperatorKind kind) {
+  return kind == OperatorKind::kExpertAllToAll ? model.shard.experts->expert_parallel : model.shard.tensor_parallel;
+}
+
 std::vector<std::pair<std::string, double>> InputsOf(const StepModel& model, const OperatorCost& cost) {
   std::vector<std::pair<std::string, double>> inputs;
   if (IsGemm(cost)) inputs = {{"M", cost.rows}, {"N", cost.n}, {"K", cost.k}};
@@ -72,7 +77,7 @@ std::vector<std::pair<std::string, double>> InputsOf(const StepModel& model, con
     inputs.emplace_back("reached_bytes_per_second", BandwidthOf(model, cost).value());
   }
   if (cost.sent.value() > 0) {
-    inputs.emplace_back("q", model.shard.tensor_parallel);
+    inputs.emplace_back("q", GroupOf(model, cost.kind));
     inputs.emplace_back("link_bytes_per_second", model.machine.fabric.link.value());
     inputs.emplace_back("alpha_seconds", model.machine.fabric.latency.value());
   } else {

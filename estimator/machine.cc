@@ -22,12 +22,14 @@ constexpr PeakField kBf16 = {&PeakCompute::bf16, "peak.bf16_flops_per_second", D
 constexpr PeakField kFp16 = {&PeakCompute::fp16, "peak.fp16_flops_per_second", Dtype::kFp16};
 constexpr PeakField kFp8 = {&PeakCompute::fp8, "peak.fp8_flops_per_second", Dtype::kFp8};
 constexpr PeakField kInt8 = {&PeakCompute::int8, "peak.int8_ops_per_second", Dtype::kInt8};
+constexpr PeakField kInt4 = {&PeakCompute::int4, "peak.int4_ops_per_second", Dtype::kInt4};
 constexpr PeakField kFp4 = {&PeakCompute::fp4, "peak.fp4_flops_per_second", Dtype::kNvfp4};
 
 constexpr PeakField kFp32Order[] = {kFp32};
 constexpr PeakField kFp16Order[] = {kFp16, kBf16, kFp32};
 constexpr PeakField kFp8Order[] = {kFp8, kBf16, kFp16, kFp32};
 constexpr PeakField kInt8Order[] = {kInt8, kBf16, kFp16, kFp32};
+constexpr PeakField kInt4Order[] = {kInt4, kInt8, kBf16, kFp16, kFp32};
 constexpr PeakField kFp4Order[] = {kFp4, kFp8, kBf16, kFp16, kFp32};
 constexpr PeakField kBf16Order[] = {kBf16, kFp16, kFp32};
 
@@ -42,8 +44,9 @@ std::span<const PeakField> PeakOrder(Dtype dtype) {
     case Dtype::kFp8Block:
       return kFp8Order;
     case Dtype::kInt8:
-    case Dtype::kInt4:
       return kInt8Order;
+    case Dtype::kInt4:
+      return kInt4Order;
     case Dtype::kNvfp4:
     case Dtype::kMxfp4:
       return kFp4Order;

@@ -43,8 +43,9 @@ struct Peak {
   Bytes element;
 };
 
-// The dense peak that computes in `dtype`. A missing one is replaced by the next wider that the hardware states (8-
-// and 4-bit formats by 16 bits, 16-bit formats by each other, then by fp32) with a kPeakSubstituted warning.
+// The dense peak that computes in `dtype`. A missing one is replaced by the next wider that the hardware states (4-bit
+// formats by 8 bits of their kind, these by 16 bits, 16-bit formats by each other, then by fp32) with a
+// kPeakSubstituted warning.
 //
 // Errors: kMissingFigure where no peak serves.
 absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);

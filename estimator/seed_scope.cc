@@ -8,6 +8,7 @@
 #include "estimator/machine.h"
 #include "estimator/memory.h"
 #include "estimator/shard.h"
+#include "estimator/usage.h"
 
 namespace foretoken {
 namespace {
@@ -24,21 +25,18 @@ std::string Says(std::string_view method, std::string_view what, std::string_vie
   return message;
 }
 
-// Batch at which decode turns compute-bound at this context, on stated peaks. A MoE's weights depend on the batch.
-std::optional<double> BalancedBatch(const Scenario& scenario) {
+// On stated peaks, where there are any.
+std::optional<double> BatchInBalance(const Scenario& scenario) {
   const Hardware& hardware = *scenario.hardware;
   const Deployment& deployment = scenario.deployment;
   const absl::StatusOr<Peak> peak =
       PeakFor(hardware, ComputeDtype(deployment.weight_dtype, deployment.activation_dtype), nullptr);
-  if (!peak.ok() || !hardware.memory_bandwidth || scenario.model->mixture_of_experts) return std::nullopt;
-  return ComputeBoundBatch(DecodeBalance{
-      .parameters = CountParameters(*scenario.model).Total(),
-      .per_weight = BytesPerElement(deployment.weight_dtype),
-      .context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens,
-      .kv_per_token = KvBytesPerToken(*scenario.model, deployment.kv_cache_dtype),
-      .peak = peak->rate,
-      .bandwidth = *hardware.memory_bandwidth,
-  });
+  if (!peak.ok() || !hardware.memory_bandwidth) return std::nullopt;
+  return BalancedBatch(scenario, {.parameters = CountParameters(*scenario.model).Total(),
+                                  .per_weight = BytesPerElement(deployment.weight_dtype),
+                                  .kv_per_token = KvBytesPerToken(*scenario.model, deployment.kv_cache_dtype),
+                                  .peak = peak->rate,
+                                  .bandwidth = *hardware.memory_bandwidth});
 }
 
 MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
@@ -52,7 +50,7 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
       .largest_batch = capacity.largest_batch * scenario.deployment.data_parallel,
       .kv_tokens_capacity = TokensThatFit(for_cache, capacity.weights, capacity.kv_per_token),
       .kv_per_token = KvBytesPerToken(*scenario.model, scenario.deployment.kv_cache_dtype),
-      .compute_bound_batch = BalancedBatch(scenario),
+      .compute_bound_batch = BatchInBalance(scenario),
   };
 }
 

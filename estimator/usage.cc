@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimator/memory.h"
-
 namespace foretoken {
 namespace {
 
@@ -52,20 +50,13 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
   return mean;
 }
 
-// Batch at which decode turns compute-bound at the mean context. Of experts a larger batch reads more, so that a
-// mixture of them has no one such batch, nor has a round of two models.
-std::optional<double> BalancedBatch(const Scenario& scenario, const StepModel& model, Bytes kv_per_token) {
-  if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
-  const Workload& w = scenario.workload;
-  return ComputeBoundBatch(DecodeBalance{.parameters = model.shard.parameters,
-                                         .per_weight = model.shard.weight,
-                                         .context = w.prompt_tokens + w.output_tokens / 2.0,
-                                         .kv_per_token = kv_per_token,
-                                         .peak = model.machine.matrix_peak,
-                                         .bandwidth = model.machine.memory_peak});
-}
-
 }  // namespace
+
+std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step) {
+  if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
+  step.context = scenario.workload.prompt_tokens + scenario.workload.output_tokens / 2.0;
+  return ComputeBoundBatch(step);
+}
 
 // Of the experts only the distinct ones, of the embedding none.
 Bytes WeightsRead(const StepModel& model, double running, double tokens) {
@@ -89,7 +80,11 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
           .largest_batch = capacity.largest_batch * d.data_parallel,
           .kv_tokens_capacity = std::max(0.0, std::floor(beside / capacity.kv_per_token)),
           .kv_per_token = kv_per_token,
-          .compute_bound_batch = BalancedBatch(scenario, model, kv_per_token)};
+          .compute_bound_batch = BalancedBatch(scenario, {.parameters = model.shard.parameters,
+                                                          .per_weight = model.shard.weight,
+                                                          .kv_per_token = kv_per_token,
+                                                          .peak = model.machine.matrix_peak,
+                                                          .bandwidth = model.machine.memory_peak})};
 }
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {

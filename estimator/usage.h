@@ -7,12 +7,17 @@
 
 #include "estimator/capacity.h"
 #include "estimator/estimate.h"
+#include "estimator/memory.h"
 #include "estimator/scenario.h"
 #include "estimator/serving.h"
 #include "estimator/step.h"
 #include "estimator/visit_operators.h"
 
 namespace foretoken {
+
+// Batch at which decode turns compute-bound at the mean context of the scenario, which fills `step`. Of experts a
+// larger batch reads more, so that a mixture of them has no one such batch, nor has a round of two models.
+std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step);
 
 // Memory with `sequences` of the workload on each replica.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);

@@ -88,6 +88,30 @@ TEST(OperatorModelTest, OperatorRowsSumToTheirStep) {
   EXPECT_DOUBLE_EQ(estimate.token_latencies[1].value(), estimate.tpot.time.value());
 }
 
+// Tokens are sent among the devices that share the experts, sums and logits among those that share the heads.
+TEST(OperatorModelTest, OperatorRowsNameTheDevicesThatCommunicate) {
+  const Model model = Mixtral8x7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 8, 512, 2);
+  scenario.deployment.tensor_parallel = 2;
+  scenario.deployment.data_parallel = 4;
+  scenario.deployment.expert_parallel = 8;
+  scenario.method = Method::kOperatorModel;
+  const Estimate estimate = MustEstimate(scenario, {.operators = true});
+  const auto devices_of = [&](const std::string& name) {
+    for (const OperatorEstimate& op : estimate.decode_operators) {
+      if (op.name != name) continue;
+      for (const auto& [symbol, value] : op.inputs) {
+        if (symbol == "q") return value;
+      }
+    }
+    return 0.0;
+  };
+  EXPECT_EQ(devices_of("expert_all_to_all"), 8);
+  EXPECT_EQ(devices_of("all_reduce"), 2);
+  EXPECT_EQ(devices_of("logits_gather"), 2);
+}
+
 // KV of one key and value head per device: Llama-3.1-70B has 8, so tp 16 keeps one on each of 16 devices.
 TEST(OperatorModelTest, KeyValueHeadsAreReplicatedPastTheirNumber) {
   const Model model = Llama31_70b();
@@ -163,6 +187,23 @@ TEST(PeakTest, TheFp32PeakStandsInWithAWarning) {
   ASSERT_EQ(estimate.warnings.size(), 1u);
   EXPECT_EQ(estimate.warnings[0].code, WarningCode::kPeakSubstituted);
   EXPECT_EQ(estimate.warnings[0].field, "hardware_spec.peak.bf16_flops_per_second");
+}
+
+// 4-bit weights and activations; with a wider operand the product is of that one.
+TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
+  Hardware hardware = A100();
+  hardware.peak.int8 = Teraflops(624);
+  hardware.peak.int4 = Teraflops(1248);
+  const Dtype both = ComputeDtype(Dtype::kInt4, Dtype::kInt4);
+  std::vector<Warning> warnings;
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(1248));
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->element, Bytes(0.5));
+  EXPECT_EQ(PeakFor(hardware, ComputeDtype(Dtype::kInt4, Dtype::kInt8), &warnings)->rate, Teraflops(624));
+  EXPECT_TRUE(warnings.empty());
+  hardware.peak.int4.reset();
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(624));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "hardware_spec.peak.int4_ops_per_second");
 }
 
 TEST(NoCacheTest, EveryStepIsAPrefillOfEverything) {

@@ -25,6 +25,7 @@ Peak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation) {
   const bool eight = dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block;
   if (dtype == Dtype::kFp32) return {p.fp32->value(), 4};
   if (eight && p.fp8) return {p.fp8->value(), 1};
+  if (dtype == Dtype::kInt4 && p.int4) return {p.int4->value(), 0.5};
   if ((dtype == Dtype::kInt8 || dtype == Dtype::kInt4) && p.int8) return {p.int8->value(), 1};
   return {half->value(), 2};
 }
