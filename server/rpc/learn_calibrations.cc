@@ -61,6 +61,7 @@ struct Group {
   const Key& key;
   const std::vector<int>& indices;  // of its samples in the request
   absl::Time now;
+  Abandoned abandoned;
 };
 
 // `used`: indices into the group.
@@ -136,7 +137,8 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
   const Calibration* shipped = snapshot.calibrations().Find(spec.id(), engine, /*model_id=*/"", continuous);
   FitParent parent{.efficiencies = GenericPriorOf(continuous), .bands = {}};
   if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
-  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
+  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples, group.abandoned);
+  if (absl::IsCancelled(fit.status())) return fit.status();
   if (!fit.ok()) {
     return Refusal(DetailOf(fit.status()).reason, "samples",
                    absl::StrCat("engine \"", engine, "\": ", fit.status().message()));
@@ -162,12 +164,12 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
 }  // namespace
 
 absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
-                               const catalog::Snapshot& snapshot, absl::Time now, v1::HardwareSpec& spec,
-                               v1::CalibrationReport& report) {
+                               const catalog::Snapshot& snapshot, absl::Time now, Abandoned abandoned,
+                               v1::HardwareSpec& spec, v1::CalibrationReport& report) {
   for (const auto& [key, indices] : GroupsOf(samples)) {
     std::vector<Sample> of_group;
     for (const int index : indices) of_group.push_back(samples[static_cast<size_t>(index)]);
-    const absl::Status status = LearnGroup({request, key, indices, now}, of_group, snapshot, spec, report);
+    const absl::Status status = LearnGroup({request, key, indices, now, abandoned}, of_group, snapshot, spec, report);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
