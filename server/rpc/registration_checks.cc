@@ -34,14 +34,9 @@ void CheckVersions(const v1::HardwareSpec& spec, FieldChecker& fields) {
 // all batches this is the one in which it cannot be below the light by what it leaves out.
 Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hardware& hardware) {
   constexpr int kPromptTokens = 1024;
-  const ProfileKey& key = profile.key;
-  const LinearDecode decode = {.weights = CountParameters(model).Total() * BytesPerElement(key.weight_dtype),
-                               .kv_per_token = KvBytesPerToken(model, key.kv_cache_dtype),
-                               .prompt_tokens = kPromptTokens,
-                               .bandwidth = *profile.effective_bandwidth};
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  Sample sample{.scenario = {.model = &model, .hardware = &hardware},
-                .measured = {kNone, LinearDecodeStep(decode, 0).value(), kNone}};
+  const ProfileKey& key = profile.key;
+  Sample sample{.scenario = {.model = &model, .hardware = &hardware}, .measured = {kNone, kNone, kNone}};
   Deployment& deployment = sample.scenario.deployment;
   deployment.engine = key.engine;
   deployment.tensor_parallel = key.tensor_parallel;
@@ -51,6 +46,11 @@ Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hard
   deployment.memory_utilization = 1e6;  // whether it fits is asked elsewhere
   ResolveDtypes(model, deployment);
   sample.scenario.workload = {.batch_size = 1, .prompt_tokens = kPromptTokens, .output_tokens = 2};
+  const LinearDecode decode = {.weights = CountParameters(model).Total() * BytesPerElement(deployment.weight_dtype),
+                               .kv_per_token = KvBytesPerToken(model, deployment.kv_cache_dtype),
+                               .prompt_tokens = kPromptTokens,
+                               .bandwidth = *profile.effective_bandwidth};
+  sample.measured[kTpot] = LinearDecodeStep(decode, 0).value();
   return sample;
 }
 
@@ -76,7 +76,10 @@ bool AreForTheSame(const v1::CalibrationSpec& a, const v1::CalibrationSpec& b) {
 }
 
 std::string Described(const v1::CalibrationSpec& spec) {
-  return absl::StrCat("hardware \"", spec.hardware_id(), "\", engine \"", spec.engine(), "\"",
+  const auto named = [](const char* what, const std::string& name) {
+    return name.empty() ? absl::StrCat("any ", what) : absl::StrCat(what, " \"", name, "\"");
+  };
+  return absl::StrCat(named("hardware", spec.hardware_id()), ", ", named("engine", spec.engine()),
                       spec.continuous() ? ", continuous batching" : "",
                       spec.model_id().empty() ? "" : absl::StrCat(", model \"", spec.model_id(), "\""));
 }
@@ -103,7 +106,9 @@ absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Sn
   };
   for (int i = 0; i < spec.calibrations_size(); ++i) {
     const auto [first, is_new] = places.try_emplace(spec.calibrations(i).id(), i);
-    if (!is_new) refuse(i, absl::StrCat("calibrations[", first->second, "]"));
+    // One for the same questions is a fault of the spec itself, which its parser tells.
+    const bool is_told = !is_new && AreForTheSame(spec.calibrations(i), spec.calibrations(first->second));
+    if (!is_new && !is_told) refuse(i, absl::StrCat("calibrations[", first->second, "]"));
   }
   const auto check = [&](const v1::CalibrationSpec& holder, const char* whose) {
     const auto found = places.find(holder.id());

@@ -261,10 +261,13 @@ TEST_F(LearnTest, ACalibrationHasAnIdOfItsOwn) {
     request.mutable_spec()->mutable_calibrations(0)->set_id(id);
     request.set_etag("*");
     const grpc::Status status = Send(request);
-    if (!status.ok()) EXPECT_THAT(PartsOf(status).fields, testing::ElementsAre("spec.calibrations[0].id"));
+    if (!status.ok()) {
+      EXPECT_THAT(PartsOf(status).fields, testing::ElementsAre("spec.calibrations[0].id"));
+    }
     return status.error_message();
   };
-  EXPECT_THAT(refused("acme-one", "generic-static"), HasSubstr("is taken by the one that ships for hardware \"\""));
+  EXPECT_THAT(refused("acme-one", "generic-static"),
+              HasSubstr("is taken by the one that ships for any hardware, any engine"));
   EXPECT_THAT(refused("acme-two", "acme-one.acme-1"),
               HasSubstr("is taken by the registered one of hardware \"acme-one\", engine \"acme@1\""));
   EXPECT_EQ(refused("acme-one", "acme-one.other-name"), "");
