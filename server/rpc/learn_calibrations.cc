@@ -31,16 +31,20 @@ Groups GroupsOf(const std::vector<Sample>& samples) {
   return groups;
 }
 
-// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0", "nvidia-h100-sxm-80gb.vllm-0.12.0.llama-2-7b".
+// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0", "nvidia-h100-sxm-80gb.vllm-0.12.0.llama-2-7b". Names that differ in
+// what an id does not hold ("vLLM", "vllm") are told apart by digits of their digest.
 std::string IdOf(const v1::CalibrationSpec& spec) {
   constexpr size_t kMostBytes = 128;
   constexpr size_t kDigits = 8;
-  std::string id =
-      absl::StrCat(spec.hardware_id(), ".", spec.engine().empty() ? "any" : absl::AsciiStrToLower(spec.engine()),
+  std::string name =
+      absl::StrCat(spec.hardware_id(), ".", spec.engine().empty() ? "any" : spec.engine(),
                    spec.continuous() ? ".continuous" : "", spec.model_id().empty() ? "" : ".", spec.model_id());
+  std::replace(name.begin(), name.end(), '@', '-');
+  std::string id = absl::AsciiStrToLower(name);
   for (char& c : id) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '-';
-  if (id.size() > kMostBytes)
-    id = absl::StrCat(id.substr(0, kMostBytes - kDigits), catalog::Sha256Hex(id).substr(0, kDigits));
+  if (id != name || id.size() > kMostBytes) {
+    id = absl::StrCat(id.substr(0, kMostBytes - kDigits - 1), "-", catalog::Sha256Hex(name).substr(0, kDigits));
+  }
   while (!absl::ascii_isalnum(static_cast<unsigned char>(id.back()))) id.pop_back();
   return id;
 }

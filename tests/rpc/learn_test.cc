@@ -276,6 +276,16 @@ TEST_F(LearnTest, ACalibrationHasAnIdOfItsOwn) {
   EXPECT_EQ(refused("nvidia-a100-sxm-80gb", "nvidia-a100-sxm-80gb.vllm"), "");
 }
 
+TEST_F(LearnTest, EnginesThatDifferInCaseHaveIdsOfTheirOwn) {
+  v1::RegisterHardwareRequest request = Request();
+  for (int i = 0; i < 12; ++i) {
+    request.mutable_samples(i)->mutable_deployment()->set_engine(i % 2 == 0 ? "Acme@1" : "acme@1");
+  }
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_THAT(response_.entry().spec().calibrations(0).id(), testing::MatchesRegex("acme-one.acme-1-[0-9a-f]{8}"));
+  EXPECT_EQ(response_.entry().spec().calibrations(1).id(), "acme-one.acme-1");
+}
+
 TEST_F(LearnTest, AStatedProfileIsNotFasterThanLight) {
   v1::RegisterHardwareRequest request = Request();
   request.clear_samples();
