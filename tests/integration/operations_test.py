@@ -116,9 +116,8 @@ class Drain(unittest.TestCase):
         """A registration of 10,000 samples on which two models disagree with all others."""
         models = ["llama-2-7b", "llama-3.1-8b", "mistral-7b-v0.1", "qwen3-8b"]
         samples = [{"model_id": models[i % 4], "deployment": {"engine": "lab-engine"}, "batch_size": 1 << i % 5,
-                    "prompt_tokens": 128 << i % 3, "output_tokens": 128,
-                    "ttft_seconds": (1 << i % 5) * (128 << i % 3) * 1e-4 * (1 + i % 4), "tpot_seconds": 0.01 * (1 + i % 7)}
-                   for i in range(10_000)]
+                    "prompt_tokens": 128 << i % 3, "output_tokens": 128, "tpot_seconds": 0.01 * (1 + i % 7),
+                    "ttft_seconds": (1 << i % 5) * (128 << i % 3) * 1e-4 * (1 + i % 4)} for i in range(10_000)]
         with self.assertRaises(Refused):
             server.client.call("CatalogService/RegisterHardware", spec=hardware("drained"), samples=samples,
                                validate_only=True, timeout=60)
