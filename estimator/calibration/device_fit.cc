@@ -58,12 +58,12 @@ std::vector<Times> ErrorsByAll(const std::vector<Efficiencies>& folds, const Ind
 
 // The same by fits to the model's own samples, each drawn to a fold of all and without what that fold has not seen.
 std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const Indices& of_model,
-                               const std::vector<Sample>& samples) {
+                               const std::vector<Sample>& samples, Abandoned abandoned) {
   std::vector<Efficiencies> own;
   for (size_t fold = 0; fold < folds.size(); ++fold) {
     Indices kept = of_model;
     std::erase_if(kept, [&](int index) { return static_cast<size_t>(index) % folds.size() == fold; });
-    own.push_back(Fit(folds[fold], Pick(samples, kept), kHardwareFitOptions).efficiencies);
+    own.push_back(Fit(folds[fold], Pick(samples, kept), kHardwareFitOptions, abandoned).efficiencies);
   }
   return ErrorsByAll(own, of_model, samples);
 }
@@ -83,50 +83,54 @@ std::map<std::string, Indices> ByModel(const std::vector<Sample>& samples) {
 // Those that deviate, by id.
 std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& folds,
                                             const std::map<std::string, Indices>& by_model,
-                                            const std::vector<Sample>& samples) {
+                                            const std::vector<Sample>& samples, Abandoned abandoned) {
   std::map<std::string, Deviation> deviations;
   for (const auto& [id, of_model] : by_model) {
+    if (abandoned()) break;
     if (of_model.size() < kFewestOfModel || samples.size() - of_model.size() < kFewestSamples) continue;
     const MeanErrors by_all = MeansOf(ErrorsByAll(folds, of_model, samples));
     if (by_all.all <= kWellKnown) continue;
-    std::vector<Times> held_out = ErrorsByOwn(folds, of_model, samples);
+    std::vector<Times> held_out = ErrorsByOwn(folds, of_model, samples, abandoned);
     if (Pays(MeansOf(held_out), by_all)) deviations[id] = {of_model, std::move(held_out)};
   }
   return deviations;
 }
 
-LevelFit FitAll(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<Efficiencies>& folds) {
-  LevelFit level{.used = Indices(samples.size()), .fit = Fit(parent.efficiencies, samples, kHardwareFitOptions)};
+LevelFit FitAll(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<Efficiencies>& folds,
+                Abandoned abandoned) {
+  LevelFit level{.used = Indices(samples.size()),
+                 .fit = Fit(parent.efficiencies, samples, kHardwareFitOptions, abandoned)};
   std::iota(level.used.begin(), level.used.end(), 0);
   level.quality = JudgeFit(level.fit.efficiencies, HeldOutErrors(folds, samples), samples, parent.bands);
   return level;
 }
 
 LevelFit FitOthers(const FitParent& parent, const std::vector<Sample>& samples,
-                   const std::map<std::string, Deviation>& deviations) {
+                   const std::map<std::string, Deviation>& deviations, Abandoned abandoned) {
   Indices others;
   for (size_t i = 0; i < samples.size(); ++i) {
     if (!deviations.contains(samples[i].scenario.model->id)) others.push_back(static_cast<int>(i));
   }
   const std::vector<Sample> of_others = Pick(samples, others);
-  LevelFit level = FitAll(parent, of_others, FitFolds(parent.efficiencies, of_others));
+  LevelFit level = FitAll(parent, of_others, FitFolds(parent.efficiencies, of_others, abandoned), abandoned);
   level.used = others;
   return level;
 }
 
 }  // namespace
 
-DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples) {
+DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples, Abandoned abandoned) {
   const std::map<std::string, Indices> by_model = ByModel(samples);
-  const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples);
-  const std::map<std::string, Deviation> deviations = Deviations(folds, by_model, samples);
+  const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples, abandoned);
+  const std::map<std::string, Deviation> deviations = Deviations(folds, by_model, samples, abandoned);
   const size_t others = by_model.size() - deviations.size();
   const bool are_the_rule = !deviations.empty() && others >= 2 && others >= deviations.size();
-  DeviceFit fit{.device = are_the_rule ? FitOthers(parent, samples, deviations) : FitAll(parent, samples, folds)};
+  DeviceFit fit{.device = are_the_rule ? FitOthers(parent, samples, deviations, abandoned)
+                                       : FitAll(parent, samples, folds, abandoned)};
   for (const auto& [id, deviation] : deviations) {
     const std::vector<Sample> own = Pick(samples, deviation.of_model);
     LevelFit model{.model_id = id, .used = deviation.of_model};
-    model.fit = Fit(fit.device.fit.efficiencies, own, kHardwareFitOptions);
+    model.fit = Fit(fit.device.fit.efficiencies, own, kHardwareFitOptions, abandoned);
     model.quality = JudgeFit(model.fit.efficiencies, deviation.held_out, own, fit.device.quality.bands);
     fit.models.push_back(std::move(model));
   }

@@ -34,7 +34,7 @@ struct DeviceFit {
 // of error on those of it that a fold has not seen is more than 5%, of which parameters of its own take off at least a
 // fifth, and to no metric any is added. Where two models or more do not deviate, and as many as do, the device's level
 // is theirs alone. REQUIRES: every sample is usable; one or more.
-DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples);
+DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples, Abandoned abandoned = NeverAbandoned);
 
 }  // namespace foretoken
 

@@ -55,13 +55,13 @@ struct Minimum {
 };
 
 // Levenberg-Marquardt from `start`.
-Minimum Minimise(const Problem& problem, const VectorXd& start) {
+Minimum Minimise(const Problem& problem, const VectorXd& start, Abandoned abandoned) {
   Minimum best{.x = start};
   Clamp(best.x);
   VectorXd residuals = problem.Residuals(best.x);
   best.objective = problem.Objective(best.x, residuals);
   double damping = kFirstDamping;
-  for (int iteration = 0; iteration < kMostIterations; ++iteration) {
+  for (int iteration = 0; iteration < kMostIterations && !abandoned(); ++iteration) {
     const MatrixXd jacobian = problem.Jacobian(best.x, residuals);
     const VectorXd weights = problem.Weights(residuals);
     const VectorXd precision = problem.Precision(best.x);
@@ -71,7 +71,7 @@ Minimum Minimise(const Problem& problem, const VectorXd& start) {
         jacobian.transpose() * weights.asDiagonal() * residuals + precision.cwiseProduct(best.x - problem.mean());
     const Held held = AtBounds(best.x, gradient);
     const double before = best.objective;
-    for (; damping < kMostDamping; damping *= 4) {
+    for (; damping < kMostDamping && !abandoned(); damping *= 4) {
       VectorXd next = best.x - DampedStep(held, best.curvature, gradient, damping);
       Clamp(next);
       const VectorXd next_residuals = problem.Residuals(next);
@@ -97,9 +97,12 @@ std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<i
   return picked;
 }
 
-FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options) {
+FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options,
+              Abandoned abandoned) {
+  if (abandoned()) return {.efficiencies = parent, .log_deviations = {}};
   const Problem problem(parent, samples, options);
-  const Minimum minimum = Minimise(problem, problem.mean());
+  const Minimum minimum = Minimise(problem, problem.mean(), abandoned);
+  if (abandoned()) return {.efficiencies = parent, .log_deviations = {}};
   const VectorXd deviations = minimum.curvature.inverse().diagonal().cwiseSqrt();
   return {.efficiencies = problem.At(minimum.x), .log_deviations = {deviations.begin(), deviations.end()}};
 }

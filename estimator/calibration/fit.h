@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "estimator/abandoned.h"
 #include "estimator/efficiencies.h"
 #include "estimator/estimate.h"
 #include "estimator/scenario.h"
@@ -56,8 +57,10 @@ struct FitResult {
   std::vector<double> log_deviations;  // posterior, one a parameter
 };
 
-// The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent.
-FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options);
+// The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent. What is
+// returned where `abandoned`, which is asked between iterations, means nothing.
+FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options,
+              Abandoned abandoned = NeverAbandoned);
 
 }  // namespace foretoken
 

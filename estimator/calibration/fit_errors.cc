@@ -45,6 +45,16 @@ BandRatio BandOf(const std::vector<double>& held_out) {
   return {.low = std::exp(std::min(0.0, low)), .high = std::exp(std::max(0.0, high)), .coverage = kCoverage};
 }
 
+// The band of others, which these errors may belie: where half of them are outside it, it is as wide as they are too.
+BandRatio Widened(const BandRatio& others, const std::vector<double>& held_out) {
+  const double median = std::exp(Quantile(held_out, 0.5));
+  if (median >= others.low && median <= others.high) return others;
+  const BandRatio own = BandOf(held_out);
+  return {.low = std::min(others.low, own.low),
+          .high = std::max(others.high, own.high),
+          .coverage = std::min(others.coverage, own.coverage)};
+}
+
 }  // namespace
 
 double Quantile(std::vector<double> values, double share) {
@@ -63,7 +73,7 @@ Times LogErrors(const Sample& sample, const Efficiencies& efficiencies) {
   return errors;
 }
 
-std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples) {
+std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples, Abandoned abandoned) {
   std::vector<Efficiencies> folds;
   const size_t count = std::min(kFolds, samples.size());
   for (size_t fold = 0; fold < count; ++fold) {
@@ -71,7 +81,7 @@ std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<
     for (size_t i = 0; i < samples.size(); ++i) {
       if (i % count != fold) kept.push_back(samples[i]);
     }
-    folds.push_back(Fit(prior, kept, kHardwareFitOptions).efficiencies);
+    folds.push_back(Fit(prior, kept, kHardwareFitOptions, abandoned).efficiencies);
   }
   return folds;
 }
@@ -107,7 +117,12 @@ FitQuality JudgeFit(const Efficiencies& fitted, const std::vector<Times>& held_o
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     const std::vector<double> unseen = Known(held_out, metric);
     quality.errors[metric] = ErrorOf(Known(in_sample, metric), unseen);
-    if (own_band && unseen.size() >= kFewestOfOwnBand) quality.bands[metric] = BandOf(unseen);
+    std::optional<BandRatio>& band = quality.bands[metric];
+    if (own_band && unseen.size() >= kFewestOfOwnBand) {
+      band = BandOf(unseen);
+    } else if (band && !unseen.empty()) {
+      band = Widened(*band, unseen);
+    }
   }
   return quality;
 }

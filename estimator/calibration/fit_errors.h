@@ -32,7 +32,8 @@ double Quantile(std::vector<double> values, double share);
 Times LogErrors(const Sample& sample, const Efficiencies& efficiencies);
 
 // Fits that have each not seen a fifth of the samples: sample i is held out of the one at i % size().
-std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples);
+std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples,
+                                   Abandoned abandoned = NeverAbandoned);
 
 // The errors of each sample by the fit that has not seen it.
 std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples);
@@ -43,7 +44,7 @@ MetricError ErrorOf(const std::vector<double>& fitted, const std::vector<double>
 // Errors and bands of a fit, from what its folds say of the samples that they have not seen.
 struct FitQuality {
   std::array<MetricError, kNumMetrics> errors;
-  Bands bands;  // those of `others` where the samples are too few or too alike to tell
+  Bands bands;  // of `others` where samples are few or alike, wider where half are outside
 };
 FitQuality JudgeFit(const Efficiencies& fitted, const std::vector<Times>& held_out, const std::vector<Sample>& samples,
                     const Bands& others);

@@ -16,6 +16,7 @@ namespace {
 constexpr double kSuspicious = 3;      // times off the parent's prediction
 constexpr double kLeastOutlier = 0.5;  // in log; a residual below is never one
 constexpr double kOutlierMads = 4;
+constexpr const char* kMetricNames[kNumMetrics] = {"TTFT", "TPOT", "E2E"};
 
 // The largest of a sample's errors by size; 0: none is known.
 double Farthest(const Times& errors) {
@@ -26,8 +27,8 @@ double Farthest(const Times& errors) {
   return farthest;
 }
 
-void CheckSamples(const FitParent& parent, const std::vector<Sample>& samples, HardwareFit& fit) {
-  for (size_t i = 0; i < samples.size(); ++i) {
+void CheckSamples(const FitParent& parent, const std::vector<Sample>& samples, Abandoned abandoned, HardwareFit& fit) {
+  for (size_t i = 0; i < samples.size() && !abandoned(); ++i) {
     const int index = static_cast<int>(i);
     if (std::optional<SampleFault> fault = FindFault(samples[i])) {
       fit.rejected.push_back({index, std::move(fault->kind), std::move(fault->reason)});
@@ -82,17 +83,57 @@ void Translate(const std::vector<int>& used, LevelFit& level) {
   for (int& index : level.used) index = used[static_cast<size_t>(index)];
 }
 
+// Median of measured over what the parent predicts.
+double TimesOff(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<int>& used, int metric) {
+  std::vector<double> ratios;
+  for (const int index : used) {
+    const double error = LogErrors(samples[static_cast<size_t>(index)], parent.efficiencies)[metric];
+    if (std::isfinite(error)) ratios.push_back(std::exp(error));
+  }
+  return Quantile(ratios, 0.5);
+}
+
+// Whether a level explains its own samples.
+absl::Status CheckExplained(const FitParent& parent, const std::vector<Sample>& samples, const LevelFit& level) {
+  for (int metric = 0; metric < kNumMetrics; ++metric) {
+    const MetricError& error = level.quality.errors[metric];
+    if (error.num_samples == 0 || error.median_ape <= kMostUnexplained) continue;
+    return Refusal(Reason::kPoorFit, "samples",
+                   absl::StrFormat(
+                       "%s%s: the fit leaves a median absolute percentage error of %.1f%% over %d samples; allowed at "
+                       "most %.1f%%. Measured is %.3g times what the parent predicts: are the times in seconds?",
+                       level.model_id.empty() ? "" : level.model_id + " ", kMetricNames[metric], 100 * error.median_ape,
+                       error.num_samples, 100 * kMostUnexplained, TimesOff(parent, samples, level.used, metric)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckExplained(const FitParent& parent, const std::vector<Sample>& samples, const DeviceFit& levels) {
+  absl::Status status = CheckExplained(parent, samples, levels.device);
+  for (size_t i = 0; i < levels.models.size() && status.ok(); ++i) {
+    status = CheckExplained(parent, samples, levels.models[i]);
+  }
+  return status;
+}
+
 }  // namespace
 
-absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples) {
+absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples,
+                                        Abandoned abandoned) {
+  const absl::Status gave_up = absl::CancelledError("the caller gave up before the fit was done");
   HardwareFit fit;
-  CheckSamples(parent, samples, fit);
+  CheckSamples(parent, samples, abandoned, fit);
+  if (abandoned()) return gave_up;
   if (fit.used.size() < kFewestSamples) return TooFew(fit, samples.size());
-  DropOutliers(Fit(parent.efficiencies, Pick(samples, fit.used), kHardwareFitOptions).efficiencies, samples, fit);
+  DropOutliers(Fit(parent.efficiencies, Pick(samples, fit.used), kHardwareFitOptions, abandoned).efficiencies, samples,
+               fit);
+  if (abandoned()) return gave_up;
   if (fit.used.size() < kFewestSamples) return TooFew(fit, samples.size());
-  fit.levels = FitDevice(parent, Pick(samples, fit.used));
+  fit.levels = FitDevice(parent, Pick(samples, fit.used), abandoned);
+  if (abandoned()) return gave_up;
   Translate(fit.used, fit.levels.device);
   for (LevelFit& model : fit.levels.models) Translate(fit.used, model);
+  if (absl::Status status = CheckExplained(parent, samples, fit.levels); !status.ok()) return status;
   return fit;
 }
 

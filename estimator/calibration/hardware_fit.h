@@ -32,9 +32,16 @@ struct HardwareFit {
   std::vector<RefusedSample> suspicious;  // used, though more than three times off the parent's prediction
 };
 
+// The largest median absolute percentage error that a fit may leave of its own samples, in any metric. What ships for
+// engines and devices leaves up to 27% (TPOT of vLLM), one fit to all of them at once 51% (TTFT of closed loops,
+// generic-continuous); times in the wrong unit leave 90% and more.
+inline constexpr double kMostUnexplained = 0.5;
+
 // Fits `samples` of one engine on one device.
-// Errors: kInsufficientSamples: fewer than kFewestSamples are usable; the reasons are in the message.
-absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples);
+// Errors: kInsufficientSamples: fewer than kFewestSamples are usable; the reasons are in the message. kPoorFit: more
+// than kMostUnexplained is left of a metric, by the device's level or by a model's. CANCELLED: `abandoned`.
+absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vector<Sample>& samples,
+                                        Abandoned abandoned = NeverAbandoned);
 
 // Whether the linear profile misses the samples by more than their noise and these parameters are nearer, by the mean
 // size of log errors over all times that both predict.

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "estimator/abandoned.h"
 #include "foretoken/v1/catalog_service.pb.h"
 #include "server/catalog/catalog.h"
 
@@ -32,9 +33,10 @@ struct Caller {
 };
 
 // Writes, and reads of what was: they wait for the store, for kWriteTimeout at most, and leave some of the caller's
-// time for the answer. Errors: as CatalogService documents.
+// time for the answer. What was `abandoned` before the store was asked to write is not written: CANCELLED. Errors: as
+// CatalogService documents.
 absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
-                      catalog::Catalog& catalog, v1::RegisterHardwareResponse& response);
+                      Abandoned abandoned, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response);
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response);
 absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,

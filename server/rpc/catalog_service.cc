@@ -25,8 +25,9 @@ grpc::ServerUnaryReactor* CatalogService::RegisterHardware(grpc::CallbackServerC
                                                            const v1::RegisterHardwareRequest* request,
                                                            v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Register(*request, CallerOf(*context), deps_.clock(), *deps_.catalog, *response);
+               [this, context, request, response](const Call& call) {
+                 const auto abandoned = [&call] { return call.Abandoned(); };
+                 return Register(*request, CallerOf(*context), deps_.clock(), abandoned, *deps_.catalog, *response);
                });
 }
 

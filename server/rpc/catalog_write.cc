@@ -1,31 +1,16 @@
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
 #include "server/rpc/catalog_api.h"
-#include "server/rpc/field_checker.h"
 #include "server/rpc/learn.h"
+#include "server/rpc/registration_checks.h"
 #include "server/rpc/write_options.h"
 
 namespace foretoken::rpc {
 namespace {
 
-// What the catalog would keep without using it is refused while somebody is there to be told.
-absl::Status CheckCalibrations(const v1::RegisterHardwareRequest& request) {
-  std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
-  for (int i = 0; i < request.spec().calibrations_size(); ++i) {
-    const int version = request.spec().calibrations(i).model_version();
-    if (version == kModelVersion) continue;
-    fields.Add(absl::StrCat("spec.calibrations[", i, "].model_version"),
-               absl::StrCat("fitted with version ", version, " of the core model; allowed ", kModelVersion,
-                            ": leave it out and register its samples again"));
-  }
-  if (request.has_max_median_ape()) fields.Positive("max_median_ape", request.max_median_ape());
-  return InvalidFields(violations);
-}
+absl::Status GaveUp() { return absl::CancelledError("the caller gave up; nothing was written"); }
 
 template <typename Request, typename Response, typename Delete>
 absl::Status DeleteEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
@@ -40,17 +25,20 @@ absl::Status DeleteEntry(const Request& request, const Caller& caller, const std
 }  // namespace
 
 absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
-                      catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
+                      Abandoned abandoned, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
-  if (absl::Status status = CheckCalibrations(request); !status.ok()) return status;
+  if (absl::Status status = CheckRegistration(request, *catalog.snapshot()); !status.ok()) return status;
   v1::HardwareSpec spec = request.spec();
+  if (abandoned()) return GaveUp();  // it waited for a thread
   if (request.samples_size() > 0) {
     // What is learned is added to what the entry has now, at whichever replica it was registered.
     if (absl::Status status = catalog.CatchUp(StoreDeadline(absl::Now(), caller.deadline)); !status.ok()) return status;
-    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, spec, response);
+    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, abandoned, spec, response);
     if (!status.ok()) return status;
   }
+  if (absl::Status status = CheckCalibrationIds(spec, *catalog.snapshot()); !status.ok()) return status;
+  if (abandoned()) return GaveUp();
   catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
   absl::StatusOr<v1::HardwareEntry> entry = catalog.PutHardware(spec, options);

@@ -2,9 +2,9 @@
 #ifndef FORETOKEN_SERVER_RPC_ESTIMATOR_API_H_
 #define FORETOKEN_SERVER_RPC_ESTIMATOR_API_H_
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "estimator/abandoned.h"
 #include "foretoken/v1/estimator_service.pb.h"
 #include "server/catalog/snapshot.h"
 
@@ -18,9 +18,6 @@ struct Moment {
   const catalog::Snapshot& snapshot;
   absl::Time now;
 };
-
-// Whether the caller gave up: asked between units of work.
-using Abandoned = absl::FunctionRef<bool()>;
 
 // Answers one scenario. Errors: as EstimatorService.Estimate; paths start with "scenario.".
 absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& moment, v1::EstimateResponse& response);

@@ -29,7 +29,8 @@ absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwa
 }  // namespace
 
 absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
-                              absl::Time now, v1::HardwareSpec& spec, v1::RegisterHardwareResponse& response) {
+                              absl::Time now, Abandoned abandoned, v1::HardwareSpec& spec,
+                              v1::RegisterHardwareResponse& response) {
   const absl::StatusOr<Hardware> figures = catalog::ParseHardware(spec);
   if (!figures.ok()) return WithFieldPrefix(figures.status(), "spec.");
   const absl::StatusOr<std::vector<Sample>> samples = ReadSamples(request, snapshot, *figures);
@@ -40,15 +41,17 @@ absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const 
   const auto profile = TryProfile(request, *samples, spec, report);
   if (!profile.ok()) return profile.status();
   v1::CalibrationReport& calibrations = *response.mutable_calibration_report();
-  const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, spec, calibrations);
+  const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, abandoned, spec, calibrations);
   if (profile->has_value()) {
     *response.mutable_report() = std::move(report);
     if (DetailOf(fitted).reason == Reason::kInsufficientSamples) return absl::OkStatus();
   }
   if (!fitted.ok()) return fitted;
-  const Calibration learned = *catalog::ParseCalibration(calibrations.calibrations(0));
-  if (profile->has_value() && ComesCloser(learned.efficiencies, **profile, *samples)) {
-    Supersede(**profile, learned.id, spec);
+  // What was learned may be out of the bounds that every calibration keeps: it is user data like any other.
+  const absl::StatusOr<Calibration> learned = catalog::ParseCalibration(calibrations.calibrations(0));
+  if (!learned.ok()) return WithFieldPrefix(learned.status(), "calibration_report.calibrations[0].");
+  if (profile->has_value() && ComesCloser(learned->efficiencies, **profile, *samples)) {
+    Supersede(**profile, learned->id, spec);
   }
   const absl::StatusOr<Hardware> after = catalog::ParseHardware(spec);
   if (!after.ok()) return WithFieldPrefix(after.status(), "spec.");

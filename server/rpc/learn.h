@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "estimator/abandoned.h"
 #include "foretoken/v1/catalog_service.pb.h"
 #include "server/catalog/snapshot.h"
 
@@ -14,9 +15,10 @@ namespace foretoken::rpc {
 // calibration comes closer to the samples than the profile does, it supersedes it. REQUIRES: the request has samples.
 //
 // Errors: kInvalidField with every violation; kLimitExceeded; kUnknownId: a model; kInsufficientSamples: for both;
-// kPoorFit.
+// kPoorFit; CANCELLED: `abandoned`.
 absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
-                              absl::Time now, v1::HardwareSpec& spec, v1::RegisterHardwareResponse& response);
+                              absl::Time now, Abandoned abandoned, v1::HardwareSpec& spec,
+                              v1::RegisterHardwareResponse& response);
 
 }  // namespace foretoken::rpc
 

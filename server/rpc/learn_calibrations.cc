@@ -31,16 +31,20 @@ Groups GroupsOf(const std::vector<Sample>& samples) {
   return groups;
 }
 
-// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0", "nvidia-h100-sxm-80gb.vllm-0.12.0.llama-2-7b".
+// A catalog id: "nvidia-h100-sxm-80gb.vllm-0.12.0", "nvidia-h100-sxm-80gb.vllm-0.12.0.llama-2-7b". Names that differ in
+// what an id does not hold ("vLLM", "vllm") are told apart by digits of their digest.
 std::string IdOf(const v1::CalibrationSpec& spec) {
   constexpr size_t kMostBytes = 128;
   constexpr size_t kDigits = 8;
-  std::string id =
-      absl::StrCat(spec.hardware_id(), ".", spec.engine().empty() ? "any" : absl::AsciiStrToLower(spec.engine()),
+  std::string name =
+      absl::StrCat(spec.hardware_id(), ".", spec.engine().empty() ? "any" : spec.engine(),
                    spec.continuous() ? ".continuous" : "", spec.model_id().empty() ? "" : ".", spec.model_id());
+  std::replace(name.begin(), name.end(), '@', '-');
+  std::string id = absl::AsciiStrToLower(name);
   for (char& c : id) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '-';
-  if (id.size() > kMostBytes)
-    id = absl::StrCat(id.substr(0, kMostBytes - kDigits), catalog::Sha256Hex(id).substr(0, kDigits));
+  if (id != name || id.size() > kMostBytes) {
+    id = absl::StrCat(id.substr(0, kMostBytes - kDigits - 1), "-", catalog::Sha256Hex(name).substr(0, kDigits));
+  }
   while (!absl::ascii_isalnum(static_cast<unsigned char>(id.back()))) id.pop_back();
   return id;
 }
@@ -61,6 +65,7 @@ struct Group {
   const Key& key;
   const std::vector<int>& indices;  // of its samples in the request
   absl::Time now;
+  Abandoned abandoned;
 };
 
 // `used`: indices into the group.
@@ -136,7 +141,8 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
   const Calibration* shipped = snapshot.calibrations().Find(spec.id(), engine, /*model_id=*/"", continuous);
   FitParent parent{.efficiencies = GenericPriorOf(continuous), .bands = {}};
   if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
-  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
+  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples, group.abandoned);
+  if (absl::IsCancelled(fit.status())) return fit.status();
   if (!fit.ok()) {
     return Refusal(DetailOf(fit.status()).reason, "samples",
                    absl::StrCat("engine \"", engine, "\": ", fit.status().message()));
@@ -162,12 +168,12 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
 }  // namespace
 
 absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
-                               const catalog::Snapshot& snapshot, absl::Time now, v1::HardwareSpec& spec,
-                               v1::CalibrationReport& report) {
+                               const catalog::Snapshot& snapshot, absl::Time now, Abandoned abandoned,
+                               v1::HardwareSpec& spec, v1::CalibrationReport& report) {
   for (const auto& [key, indices] : GroupsOf(samples)) {
     std::vector<Sample> of_group;
     for (const int index : indices) of_group.push_back(samples[static_cast<size_t>(index)]);
-    const absl::Status status = LearnGroup({request, key, indices, now}, of_group, snapshot, spec, report);
+    const absl::Status status = LearnGroup({request, key, indices, now, abandoned}, of_group, snapshot, spec, report);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

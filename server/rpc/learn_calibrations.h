@@ -17,10 +17,11 @@ namespace foretoken::rpc {
 // engine; puts the calibrations into `spec` in place of those of the same engine, and fills `report` but for what
 // moved.
 //
-// Errors: kInsufficientSamples, naming the engine; kPoorFit: an error is above the request's max_median_ape.
+// Errors: kInsufficientSamples, naming the engine; kPoorFit: the fit does not explain its samples, or an error is above
+// the request's max_median_ape; CANCELLED: `abandoned`.
 absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
-                               const catalog::Snapshot& snapshot, absl::Time now, v1::HardwareSpec& spec,
-                               v1::CalibrationReport& report);
+                               const catalog::Snapshot& snapshot, absl::Time now, Abandoned abandoned,
+                               v1::HardwareSpec& spec, v1::CalibrationReport& report);
 
 }  // namespace foretoken::rpc
 

@@ -82,6 +82,36 @@ TEST_F(HardwareFitTest, SuspiciousSamplesAreUsed) {
   EXPECT_THAT(fit->suspicious[0].reason, HasSubstr("times what the parent predicts"));
 }
 
+// Milliseconds in place of seconds: what no parameters explain is not learned. Eight times slower is, if it is so
+// throughout: a port that nobody has tuned.
+TEST_F(HardwareFitTest, WhatTheFitLeavesUnexplainedIsRefused) {
+  std::vector<Sample> samples = Campaign();
+  for (Sample& sample : samples) sample.measured = {1000 * sample.measured[kTtft], std::nan(""), std::nan("")};
+  const absl::Status status = FitHardware({}, samples).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kPoorFit) << status;
+  EXPECT_THAT(std::string(status.message()),
+              testing::AllOf(HasSubstr("TTFT: the fit leaves a median absolute percentage error of"),
+                             HasSubstr("over 12 samples; allowed at most 50.0%"), HasSubstr("in seconds?")));
+  truth_ = GenericPrior();
+  truth_.weight_read /= 8;
+  EXPECT_TRUE(FitHardware({}, Campaign()).ok());
+}
+
+// The caller is asked all along, and from when it gave up little is computed.
+TEST_F(HardwareFitTest, AnAbandonedFitEnds) {
+  const std::vector<Sample> samples = Campaign();
+  int asked = 0;
+  ASSERT_TRUE(FitHardware({}, samples, [&asked] { return ++asked < 0; }).ok());
+  const int of_a_whole_fit = asked;
+  EXPECT_GT(of_a_whole_fit, 60);
+  for (int patience = 0; patience < of_a_whole_fit; ++patience) {
+    asked = 0;
+    const absl::Status status = FitHardware({}, samples, [&] { return ++asked > patience; }).status();
+    ASSERT_TRUE(absl::IsCancelled(status)) << patience << ": " << status;
+    ASSERT_LT(asked, patience + 30);
+  }
+}
+
 TEST_F(HardwareFitTest, TooFewSayWhy) {
   std::vector<Sample> samples = {Measure(1, 128), Measure(1, 512), Measure(1, 1024)};
   samples[2].measured[kTtft] = 1e-9;
@@ -104,6 +134,21 @@ TEST_F(HardwareFitTest, ItsOwnBandNeedsVariety) {
   ASSERT_TRUE(many.ok()) << many.status();
   EXPECT_LT(many->levels.device.quality.bands[kTpot]->high, 1.2);
   EXPECT_TRUE(many->levels.device.quality.bands[kTtft].has_value());
+}
+
+// Few samples do not make a band, but they can belie the parent's.
+TEST_F(HardwareFitTest, ABandThatItsOwnErrorsBelieIsWidened) {
+  FitParent parent;
+  parent.bands[kTtft] = BandRatio{.low = 0.999, .high = 1.001, .coverage = 0.8};
+  parent.bands[kTpot] = BandRatio{.low = 0.5, .high = 2, .coverage = 0.8};
+  std::vector<Sample> samples = Campaign();
+  samples.resize(7);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i].measured[kTtft] *= i % 2 == 0 ? 1.3 : 1;
+  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples);
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  const Bands& bands = fit->levels.device.quality.bands;
+  EXPECT_GT(bands[kTtft]->high / bands[kTtft]->low, 1.1);
+  EXPECT_EQ(bands[kTpot]->high, 2);
 }
 
 TEST_F(HardwareFitTest, AParameterThatTheSamplesDoNotTellStaysAtItsPrior) {

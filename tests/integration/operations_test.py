@@ -95,6 +95,33 @@ class Drain(unittest.TestCase):
             health.join(timeout=10)
             self.assertEqual(self.seen, [1, 2])
 
+    def test_fits_are_cut_at_the_limit(self):
+        """As many at once as a server works on; left alone they would take a minute."""
+        with ServerProcess(flags=[f"--drain_timeout={DRAIN_SECONDS}s"]) as server:
+            threads = [threading.Thread(target=self.fit, args=(server,)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            deadline = time.monotonic() + 30
+            while Metrics.sum_of(server.metrics(), "grpc_server_started_total", "RegisterHardware") < 8:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(timeout=60), 0)
+            self.assertLess(time.monotonic() - began, DRAIN_SECONDS + 5)
+            for thread in threads:
+                thread.join(timeout=10)
+
+    def fit(self, server):
+        """A registration of 10,000 samples on which two models disagree with all others."""
+        models = ["llama-2-7b", "llama-3.1-8b", "mistral-7b-v0.1", "qwen3-8b"]
+        samples = [{"model_id": models[i % 4], "deployment": {"engine": "lab-engine"}, "batch_size": 1 << i % 5,
+                    "prompt_tokens": 128 << i % 3, "output_tokens": 128, "tpot_seconds": 0.01 * (1 + i % 7),
+                    "ttft_seconds": (1 << i % 5) * (128 << i % 3) * 1e-4 * (1 + i % 4)} for i in range(10_000)]
+        with self.assertRaises(Refused):
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("drained"), samples=samples,
+                               validate_only=True, timeout=60)
+
     def watch_health(self, server):
         """Reads grpc.health.v1.Health/Watch into self.seen until the server is gone."""
         self.seen = []

@@ -1,0 +1,126 @@
+#include "server/rpc/registration_checks.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "estimator/calibration/calibration.h"
+#include "estimator/calibration/sample_faults.h"
+#include "estimator/errors.h"
+#include "estimator/linear_profile.h"
+#include "estimator/memory.h"
+#include "server/catalog/calibration_spec.h"
+#include "server/catalog/parse.h"
+#include "server/rpc/field_checker.h"
+
+namespace foretoken::rpc {
+namespace {
+
+// What the catalog would keep without using it is refused while somebody is there to be told.
+void CheckVersions(const v1::HardwareSpec& spec, FieldChecker& fields) {
+  for (int i = 0; i < spec.calibrations_size(); ++i) {
+    const int version = spec.calibrations(i).model_version();
+    if (version == kModelVersion) continue;
+    fields.Add(absl::StrCat("spec.calibrations[", i, "].model_version"),
+               absl::StrCat("fitted with version ", version, " of the core model; allowed ", kModelVersion,
+                            ": leave it out and register its samples again"));
+  }
+}
+
+// A step of one sequence as the profile says it is. A profile counts every weight and all of the context, so that of
+// all batches this is the one in which it cannot be below the light by what it leaves out.
+Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hardware& hardware) {
+  constexpr int kPromptTokens = 1024;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const ProfileKey& key = profile.key;
+  Sample sample{.scenario = {.model = &model, .hardware = &hardware}, .measured = {kNone, kNone, kNone}};
+  Deployment& deployment = sample.scenario.deployment;
+  deployment.engine = key.engine;
+  deployment.tensor_parallel = key.tensor_parallel;
+  deployment.pipeline_parallel = key.pipeline_parallel;
+  deployment.weight_dtype = key.weight_dtype;
+  deployment.kv_cache_dtype = key.kv_cache_dtype;
+  deployment.memory_utilization = 1e6;  // whether it fits is asked elsewhere
+  ResolveDtypes(model, deployment);
+  sample.scenario.workload = {.batch_size = 1, .prompt_tokens = kPromptTokens, .output_tokens = 2};
+  const LinearDecode decode = {.weights = CountParameters(model).Total() * BytesPerElement(deployment.weight_dtype),
+                               .kv_per_token = KvBytesPerToken(model, deployment.kv_cache_dtype),
+                               .prompt_tokens = kPromptTokens,
+                               .bandwidth = *profile.effective_bandwidth};
+  sample.measured[kTpot] = LinearDecodeStep(decode, 0).value();
+  return sample;
+}
+
+void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot, FieldChecker& fields) {
+  const absl::StatusOr<Hardware> hardware = catalog::ParseHardware(spec);
+  if (!hardware.ok()) return;  // told with the other faults of the spec
+  for (size_t i = 0; i < hardware->linear_profiles.size(); ++i) {
+    const LinearProfile& profile = hardware->linear_profiles[i];
+    const auto model = snapshot.FindModel(profile.key.model_id, "model_id");
+    if (!profile.effective_bandwidth || !model.ok()) continue;
+    const std::optional<SampleFault> fault = FasterThanLight(DecodeStepOf(profile, (*model)->model, *hardware));
+    if (!fault) continue;
+    fields.Add(
+        absl::StrCat("spec.linear_profiles[", i, "].effective_bandwidth_bytes_per_second"),
+        absl::StrCat("effective_bandwidth_bytes_per_second ", profile.effective_bandwidth->value(),
+                     ": a decode step of one sequence is faster than the hardware's figures allow: ", fault->reason));
+  }
+}
+
+// Whether two are for the same questions.
+bool AreForTheSame(const v1::CalibrationSpec& a, const v1::CalibrationSpec& b) {
+  return catalog::AreOneFamily(a, b) && a.model_id() == b.model_id();
+}
+
+std::string Described(const v1::CalibrationSpec& spec) {
+  const auto named = [](const char* what, const std::string& name) {
+    return name.empty() ? absl::StrCat("any ", what) : absl::StrCat(what, " \"", name, "\"");
+  };
+  return absl::StrCat(named("hardware", spec.hardware_id()), ", ", named("engine", spec.engine()),
+                      spec.continuous() ? ", continuous batching" : "",
+                      spec.model_id().empty() ? "" : absl::StrCat(", model \"", spec.model_id(), "\""));
+}
+
+}  // namespace
+
+absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot) {
+  std::vector<FieldViolation> violations;
+  FieldChecker fields("", violations);
+  CheckVersions(request.spec(), fields);
+  CheckProfiles(request.spec(), snapshot, fields);
+  if (request.has_max_median_ape()) fields.Positive("max_median_ape", request.max_median_ape());
+  return InvalidFields(violations);
+}
+
+absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot) {
+  std::vector<FieldViolation> violations;
+  FieldChecker fields("", violations);
+  absl::flat_hash_map<std::string, int> places;
+  const auto refuse = [&](int place, const std::string& holder) {
+    fields.Add(absl::StrCat("spec.calibrations[", place, "].id"),
+               absl::StrCat("id \"", spec.calibrations(place).id(), "\" is taken by ", holder,
+                            "; allowed: one that no other calibration has"));
+  };
+  for (int i = 0; i < spec.calibrations_size(); ++i) {
+    const auto [first, is_new] = places.try_emplace(spec.calibrations(i).id(), i);
+    // One for the same questions is a fault of the spec itself, which its parser tells.
+    const bool is_told = !is_new && AreForTheSame(spec.calibrations(i), spec.calibrations(first->second));
+    if (!is_new && !is_told) refuse(i, absl::StrCat("calibrations[", first->second, "]"));
+  }
+  const auto check = [&](const v1::CalibrationSpec& holder, const char* whose) {
+    const auto found = places.find(holder.id());
+    if (found == places.end() || AreForTheSame(holder, spec.calibrations(found->second))) return;
+    refuse(found->second, absl::StrCat(whose, Described(holder)));
+  };
+  for (const v1::CalibrationSpec& shipped : snapshot.calibration_specs()) check(shipped, "the one that ships for ");
+  for (const auto& hardware : snapshot.hardware()) {
+    if (places.empty() || hardware->entry.spec().id() == spec.id()) continue;
+    for (const auto& other : hardware->entry.spec().calibrations()) check(other, "the registered one of ");
+  }
+  return InvalidFields(violations);
+}
+
+}  // namespace foretoken::rpc
