@@ -9,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(SolveCommandTest, TheValueAndWhatForbidsTheNext) {
@@ -48,6 +49,17 @@ TEST(SolveCommandTest, HardwareWithPrices) {
   EXPECT_EQ(bad.code, kUsage);
   EXPECT_THAT(bad.err, HasSubstr("allowed: ID=PRICE"));
   EXPECT_EQ(RunCli(server, {"solve", "everything", "small", "gpu-a"}).code, kUsage);
+}
+
+TEST(SolveCommandTest, CandidatesOfDifferentProvenanceAreTold) {
+  client::FakeServer server;
+  std::vector<std::string> arguments = {"solve",       "hardware", "small",       "-o",   "2",
+                                        "--candidate", "gpu-a",    "--candidate", "gpu-b"};
+  EXPECT_THAT(RunCli(server, arguments).out, AllOf(HasSubstr("  DATASHEET\n"), Not(HasSubstr("note: "))));
+  arguments.insert(arguments.end(), {"--engine", "vllm"});
+  EXPECT_THAT(
+      RunCli(server, arguments).out,
+      AllOf(HasSubstr("  CALIBRATED\n"), HasSubstr("\nnote: the rows rest on different evidence (provenance ")));
 }
 
 TEST(SolveCommandTest, ForPrograms) {
