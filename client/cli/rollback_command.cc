@@ -36,6 +36,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  if (absl::Status status = CheckNotCsv(session, "a rollback"); !status.ok()) return status;
   if (options.kind == "hardware") {
     v1::RollbackHardwareRequest request;
     request.set_hardware_id(options.id);
