@@ -9,6 +9,7 @@
 #include "client/cli/enum_text.h"
 #include "client/cli/estimate_text.h"
 #include "client/cli/message_file.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -27,7 +28,8 @@ std::string TextProto(const google::protobuf::Message& message) {
 
 template <typename Entry>
 std::string WriteState(const Entry& entry) {
-  return absl::StrCat(", etag ", entry.etag(), entry.shadows_bundled() ? ", hides a bundled entry" : "");
+  return absl::StrCat(", etag ", client::Printable(entry.etag()),
+                      entry.shadows_bundled() ? ", hides a bundled entry" : "");
 }
 
 // A calibration is written with its hardware only.

@@ -47,7 +47,7 @@ std::string ProfileText(const v1::ProfileReport& report, const Terminal& termina
   }
   for (const v1::RejectedSample& rejected : report.rejected()) {
     absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " sample ", rejected.index(), ": ",
-                    rejected.reason(), "\n");
+                    client::Printable(rejected.reason()), "\n");
   }
   return text;
 }

@@ -80,7 +80,8 @@ std::string AnswerText(const v1::SolveRequest& request, const v1::SolveResponse&
     text += "\n";
   }
   if (response.binding_message().empty()) return text;
-  return absl::StrCat(text, "  ", EnumText(response.binding_constraint()), ": ", response.binding_message(), "\n");
+  return absl::StrCat(text, "  ", EnumText(response.binding_constraint()), ": ",
+                      client::Printable(response.binding_message()), "\n");
 }
 
 std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveResponse& response,
