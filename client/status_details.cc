@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "client/printable.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -72,7 +73,7 @@ std::string Describe(const absl::Status& status) {
     const bool told = details.fields.size() == 1 && message.find(field.description) != std::string::npos;
     if (!told && !field.description.empty()) absl::StrAppend(&text, ": ", field.description);
   }
-  return text;
+  return Printable(text);
 }
 
 std::string DescribeInLine(const absl::Status& status) {

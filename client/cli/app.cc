@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +30,7 @@ constexpr char kFooter[] = R"(Exit codes:
   8    PERMISSION_DENIED or UNAUTHENTICATED
   9    RESOURCE_EXHAUSTED
   10   anything else
+  11   standard output cannot be written
   130  interrupted
 
 Environment:
@@ -133,10 +136,19 @@ int RunChosen(const Globals& globals, const Action& action, std::istream& in, st
   return failed;
 }
 
-}  // namespace
+// Whether the answer has left this process; that it has not is told.
+bool Delivered(std::ostream& out, std::ostream& err) {
+  errno = 0;
+  // Also of a stream that failed before: trying again tells why.
+  const bool synced = out.rdbuf()->pubsync() == 0;
+  if (synced && out.good()) return true;
+  err << "foretoken: standard output cannot be written" << (errno == 0 ? "" : ": ")
+      << (errno == 0 ? "" : std::strerror(errno)) << "\n";
+  return false;
+}
 
-int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
-                 const GetEnv& getenv) {
+int ParseAndRun(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
+                const GetEnv& getenv) {
   CLI::App app("Tells how long an LLM request takes on given hardware, before it is run", "foretoken");
   app.footer(kFooter);
   app.failure_message(UsageError);
@@ -146,11 +158,21 @@ int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, st
   AddGlobals(app, globals);
   AddCommands(app, chosen);
   try {
+    CheckNoEmptyValue(arguments);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
+    CheckResults(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? kOk : kUsage;
   }
   return RunChosen(globals, chosen, in, out, err, getenv);
+}
+
+}  // namespace
+
+int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
+                 const GetEnv& getenv) {
+  const int code = ParseAndRun(arguments, in, out, err, getenv);
+  return Delivered(out, err) ? code : kNotWritten;
 }
 
 }  // namespace foretoken::cli

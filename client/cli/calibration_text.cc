@@ -76,8 +76,8 @@ std::string SamplesText(const char* what, const google::protobuf::RepeatedPtrFie
                         const Terminal& terminal) {
   std::string text;
   for (int i = 0; i < std::min(samples.size(), kMostLines); ++i) {
-    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " sample ", samples[i].index(), ": ", samples[i].reason(),
-                    "\n");
+    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " sample ", samples[i].index(), ": ",
+                    client::Printable(samples[i].reason()), "\n");
   }
   if (samples.size() > kMostLines) absl::StrAppend(&text, what, " ", samples.size() - kMostLines, " more samples\n");
   return text;

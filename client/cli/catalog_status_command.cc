@@ -7,6 +7,7 @@
 #include "client/cli/estimate_text.h"
 #include "client/cli/format.h"
 #include "client/cli/message_file.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -24,15 +25,13 @@ std::string Text(const v1::GetCatalogStatusResponse& status) {
     absl::StrAppend(&text, "skipped ", entry.name(), " of revision ", entry.store_revision(), ": ", entry.reason(),
                     "\n");
   }
-  return text;
+  return client::Printable(text);
 }
 
 absl::StatusOr<ExitCode> Run(const Session& session) {
+  if (absl::Status status = CheckNotCsv(session, "a status"); !status.ok()) return status;
   const auto status = session.client.GetCatalogStatus({});
   if (!status.ok()) return status.status();
-  if (session.output == OutputFormat::kCsv) {
-    return absl::InvalidArgumentError("--output csv: a status is not a table; allowed: text, json");
-  }
   session.out << (session.output == OutputFormat::kJson ? ToJson(*status) : Text(*status));
   return status->catalog_revision().has_stale_since() ? kNo : kOk;
 }

@@ -7,6 +7,7 @@
 #include "client/cli/csv.h"
 #include "client/cli/enum_text.h"
 #include "client/cli/estimate_text.h"
+#include "client/cli/evidence_note.h"
 #include "client/cli/format.h"
 #include "client/cli/message_file.h"
 #include "client/cli/scenario_flags.h"
@@ -57,7 +58,7 @@ std::vector<Cell> Row(int rank, const v1::CandidateResult& result) {
           ProvenanceText(e)};
 }
 
-std::string TextOf(const v1::BatchEstimateResponse& response, const Terminal& terminal) {
+std::string TextOf(const v1::BatchEstimateResponse& response, const std::string& model_id, const Terminal& terminal) {
   Table table({{"", Align::kRight},
                {"hardware"},
                {"TTFT", Align::kRight},
@@ -68,17 +69,20 @@ std::string TextOf(const v1::BatchEstimateResponse& response, const Terminal& te
                {"objective"},
                {"provenance"}});
   std::string refusals;
+  std::vector<RankedRow> rows;
   int rank = 0;
   for (int index : Order(response)) {
     const v1::CandidateResult& result = response.results(index);
     if (result.has_estimate()) {
       table.AddRow(Row(++rank, result));
+      rows.push_back({result.candidate_id(), result.estimate()});
     } else {
       absl::StrAppend(&refusals, terminal.Paint(result.candidate_id(), Look::kBad), ": ",
                       client::Describe(client::FromProto(result.status())), "\n");
     }
   }
-  return absl::StrCat(table.empty() ? "" : table.Render(terminal), refusals.empty() ? "" : "\n", refusals, "\n",
+  return absl::StrCat(table.empty() ? "" : table.Render(terminal), EvidenceNote(rows, model_id, terminal),
+                      refusals.empty() ? "" : "\n", refusals, "\n",
                       terminal.Paint(RevisionText(response.catalog_revision()), Look::kDim), "\n");
 }
 
@@ -121,7 +125,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
       session.out << CsvText(*response);
       break;
     case OutputFormat::kText:
-      session.out << ScenarioTitle(request->base(), session.terminal) << "\n" << TextOf(*response, session.terminal);
+      session.out << ScenarioTitle(request->base(), session.terminal) << "\n"
+                  << TextOf(*response, ModelName(request->base()), session.terminal);
   }
   return Answer(*response);
 }

@@ -1,6 +1,7 @@
 #include "client/cli/csv.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -8,23 +9,22 @@
 namespace foretoken::cli {
 namespace {
 
-// Splits a line into cells; true when a quoted cell is still open at its end.
-bool Split(std::string_view line, std::vector<std::string>& cells) {
-  cells.assign(1, "");
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      cells.back() += line[++i];
+// Splits the next line of a record into its cells and says whether a quote stays open, and since which line.
+void AddLine(std::string_view text, int line, CsvRecord& record) {
+  std::vector<std::string>& cells = record.cells;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool quoted = record.open_quote_line != 0;
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      cells.back() += text[++i];
     } else if (c == '"') {
-      quoted = !quoted;
+      record.open_quote_line = quoted ? 0 : line;
     } else if (c == ',' && !quoted) {
       cells.emplace_back();
     } else {
       cells.back() += c;
     }
   }
-  return quoted;
 }
 
 void StripCarriageReturn(std::string& line) {
@@ -35,21 +35,26 @@ void StripCarriageReturn(std::string& line) {
 
 std::optional<CsvRecord> CsvReader::Next() {
   std::string text;
-  CsvRecord record;
   while (std::getline(in_, text)) {
-    record.line = ++line_;
+    CsvRecord record{.line = ++line_, .cells = {""}};
     if (line_ == 1 && text.rfind("\xEF\xBB\xBF", 0) == 0) text.erase(0, 3);
     StripCarriageReturn(text);
     if (absl::StripAsciiWhitespace(text).empty()) continue;
-    std::string more;
-    while (Split(text, record.cells) && std::getline(in_, more)) {
-      ++line_;
-      StripCarriageReturn(more);
-      text += "\n" + more;
+    AddLine(text, line_, record);
+    while (record.open_quote_line != 0 && std::getline(in_, text)) {
+      StripCarriageReturn(text);
+      record.cells.back() += '\n';
+      AddLine(text, ++line_, record);
     }
     return record;
   }
   return std::nullopt;
+}
+
+absl::Status CheckQuotes(const CsvRecord& record) {
+  if (record.open_quote_line == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the quote that opens in line ", record.open_quote_line, " is never closed"));
 }
 
 std::string CsvCell(std::string_view text) {

@@ -8,16 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace foretoken::cli {
 
 // One record and the line where it begins, 1 for the first.
 struct CsvRecord {
   int line = 0;
   std::vector<std::string> cells;
+  int open_quote_line = 0;  // where a quote opens that the input never closes; 0: there is none
 };
 
 // Reads records one after the other; blank lines are skipped, "\r\n" ends a line too, a leading byte order mark is
-// dropped. A quote that is never closed ends at the end of the input.
+// dropped. A quote that is never closed ends at the end of the input, and the record says so.
 class CsvReader {
  public:
   explicit CsvReader(std::istream& in) : in_(in) {}
@@ -29,6 +32,9 @@ class CsvReader {
   std::istream& in_;
   int line_ = 0;
 };
+
+// OK, or INVALID_ARGUMENT where a quote of the record is never closed: what its cells hold is then anybody's guess.
+absl::Status CheckQuotes(const CsvRecord& record);
 
 // A cell as it is written: quoted when it must be.
 std::string CsvCell(std::string_view text);

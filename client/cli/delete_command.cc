@@ -29,6 +29,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  if (absl::Status status = CheckNotCsv(session, "a deletion"); !status.ok()) return status;
   if (options.kind == "hardware") {
     v1::DeleteHardwareRequest request;
     request.set_hardware_id(options.id);

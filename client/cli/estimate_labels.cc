@@ -109,7 +109,7 @@ std::string ProvenanceText(const v1::Estimate& estimate) {
 }
 
 std::string RevisionText(const v1::CatalogRevision& revision) {
-  const std::string digest = revision.bundle_digest().substr(0, 12);
+  const std::string digest = client::Printable(revision.bundle_digest().substr(0, 12));
   const std::string stale =
       revision.has_stale_since()
           ? absl::StrCat(", STALE: the store has not answered since ",

@@ -87,7 +87,7 @@ std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
 std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal) {
   std::string text;
   for (const v1::Warning& warning : estimate.warnings()) {
-    absl::StrAppend(&text, terminal.Paint("warning", Look::kWarn), ": ", warning.message(),
+    absl::StrAppend(&text, terminal.Paint("warning", Look::kWarn), ": ", client::Printable(warning.message()),
                     warning.field().empty() ? "" : absl::StrCat(" (", warning.field(), ")"), "\n");
   }
   return text.empty() ? "" : "\n" + text;

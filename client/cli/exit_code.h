@@ -18,6 +18,7 @@ enum ExitCode {
   kDenied = 8,              // PERMISSION_DENIED, UNAUTHENTICATED
   kExhausted = 9,           // RESOURCE_EXHAUSTED, OUT_OF_RANGE
   kInternal = 10,           // everything else
+  kNotWritten = 11,         // standard output cannot be written, whatever the answer
   kInterrupted = 130,       // Ctrl-C
 };
 

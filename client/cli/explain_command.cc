@@ -69,9 +69,9 @@ std::string FormulaText(const v1::OperatorEstimate& one, const Terminal& termina
     absl::StrAppend(&inputs, inputs.empty() ? "" : ", ", symbol, " = ",
                     plain ? FormatCount(value) : absl::StrCat(value));
   }
-  return absl::StrCat("  ", terminal.Paint(one.name(), Look::kBold), ": ", one.formula(), " = ",
-                      FormatSeconds(one.seconds()), "\n", inputs.empty() ? "" : "    ", inputs,
-                      inputs.empty() ? "" : "\n");
+  return absl::StrCat("  ", terminal.Paint(client::Printable(one.name()), Look::kBold), ": ",
+                      client::Printable(one.formula()), " = ", FormatSeconds(one.seconds()), "\n",
+                      inputs.empty() ? "" : "    ", inputs, inputs.empty() ? "" : "\n");
 }
 
 std::string PhaseText(const std::string& title, const Operators& operators, double step_seconds,

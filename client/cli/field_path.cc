@@ -59,10 +59,19 @@ absl::Status SetTime(Message& message, const FieldDescriptor& field, std::string
   return absl::OkStatus();
 }
 
+absl::Status SetBool(Message& message, const FieldDescriptor& field, std::string_view text) {
+  if (text != "true" && text != "false") return Wrong(text, "true, false");
+  message.GetReflection()->SetBool(&message, &field, text == "true");
+  return absl::OkStatus();
+}
+
 template <typename Int, typename Setter>
 absl::Status SetWhole(std::string_view text, Setter set) {
   const std::optional<Int> whole = ParseWhole<Int>(text);
-  if (!whole.has_value()) return Wrong(text, "a whole number");
+  if (!whole.has_value()) {
+    using Limits = std::numeric_limits<Int>;
+    return Wrong(text, absl::StrCat("a whole number from ", Limits::min(), " to ", Limits::max()));
+  }
   set(*whole);
   return absl::OkStatus();
 }
@@ -80,8 +89,7 @@ absl::Status SetScalar(Message& message, const FieldDescriptor& field, std::stri
       return number.status();
     }
     case FieldDescriptor::CPPTYPE_BOOL:
-      reflection.SetBool(&message, &field, text == "true");
-      return absl::OkStatus();
+      return SetBool(message, field, text);
     case FieldDescriptor::CPPTYPE_ENUM:
       return SetEnum(message, field, text);
     case FieldDescriptor::CPPTYPE_MESSAGE:

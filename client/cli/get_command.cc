@@ -9,6 +9,7 @@
 #include "client/cli/enum_text.h"
 #include "client/cli/estimate_text.h"
 #include "client/cli/message_file.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -27,7 +28,8 @@ std::string TextProto(const google::protobuf::Message& message) {
 
 template <typename Entry>
 std::string WriteState(const Entry& entry) {
-  return absl::StrCat(", etag ", entry.etag(), entry.shadows_bundled() ? ", hides a bundled entry" : "");
+  return absl::StrCat(", etag ", client::Printable(entry.etag()),
+                      entry.shadows_bundled() ? ", hides a bundled entry" : "");
 }
 
 // A calibration is written with its hardware only.
@@ -37,9 +39,6 @@ std::string WriteState(const v1::CalibrationEntry&) { return ""; }
 template <typename Response>
 absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const Session& session) {
   if (!response.ok()) return response.status();
-  if (session.output == OutputFormat::kCsv) {
-    return absl::InvalidArgumentError("--output csv: an entry is not a table; allowed: text, json");
-  }
   if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
     return kOk;
@@ -51,6 +50,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const S
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  if (absl::Status status = CheckNotCsv(session, "an entry"); !status.ok()) return status;
   if (options.kind == "hardware") {
     v1::GetHardwareRequest request;
     request.set_hardware_id(options.id);
@@ -75,7 +75,7 @@ void AddGet(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   command->add_option("KIND", options->kind, "hardware, model or calibration")
       ->required()
-      ->check(CLI::IsMember({"hardware", "model", "models", "calibration"}));
+      ->check(CLI::IsMember({"hardware", "model", "calibration"}));
   command->add_option("ID", options->id, "Catalog id")->required();
   command->add_option("--revision", options->revision, "As it was at this revision of the store")->type_name("N");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

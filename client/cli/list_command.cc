@@ -38,6 +38,7 @@ absl::StatusOr<Response> AllPages(const std::string& text,
 
 std::string Origin(v1::EntryOrigin origin) { return EnumText(origin); }
 
+// Of bf16; of fp16 where the device has no bf16.
 double Peak(const v1::PeakCompute& peak) {
   if (peak.has_bf16_flops_per_second()) return peak.bf16_flops_per_second();
   return peak.has_fp16_flops_per_second() ? peak.fp16_flops_per_second() : kUnknown;
@@ -126,7 +127,7 @@ const std::vector<Column>& Columns(const v1::HardwareEntry&) {
   static const auto& columns = *new std::vector<Column>{{"id"},
                                                         {"memory", Align::kRight},
                                                         {"bandwidth", Align::kRight},
-                                                        {"bf16 peak", Align::kRight},
+                                                        {"16-bit peak", Align::kRight},
                                                         {"link", Align::kRight},
                                                         {"profiles", Align::kRight},
                                                         {"origin"}};
@@ -142,7 +143,7 @@ const std::vector<Column>& Columns(const v1::ModelEntry&) {
 }
 
 std::string CsvHeader(const v1::HardwareEntry&) {
-  return "id,memory_capacity_bytes,memory_bandwidth_bytes_per_second,bf16_flops_per_second,"
+  return "id,memory_capacity_bytes,memory_bandwidth_bytes_per_second,peak_16bit_flops_per_second,"
          "interconnect_bytes_per_second,linear_profiles,origin\n";
 }
 
@@ -173,7 +174,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
   if (!response.ok()) return response.status();
   const auto& entries = response->entries();
   if (options.ids) {
-    for (const auto& entry : entries) session.out << entry.spec().id() << "\n";
+    for (const auto& entry : entries) session.out << client::Printable(entry.spec().id()) << "\n";
   } else if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
   } else if (session.output == OutputFormat::kCsv) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -141,7 +142,7 @@ v1::ProfileSample ReadSample(RowReader& row) {
 
 absl::Status CheckColumns(const std::string& file, const std::vector<std::string>& columns) {
   std::vector<std::string> faults;
-  for (const std::string& column : columns) {
+  for (const std::string& column : std::set<std::string>(columns.begin(), columns.end())) {
     const auto times = std::count(columns.begin(), columns.end(), column);
     const bool known = std::count(Known().begin(), Known().end(), column) > 0;
     if (!known) faults.push_back(absl::StrCat("unknown column \"", column, "\""));
@@ -162,7 +163,9 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
   CsvReader reader(in);
   const std::optional<CsvRecord> header = reader.Next();
   if (!header.has_value()) return absl::InvalidArgumentError(absl::StrCat(file, ": is empty; a header line is needed"));
-  const absl::Status status = CheckColumns(file, header->cells);
+  absl::Status status = CheckQuotes(*header);
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", status.message()));
+  status = CheckColumns(file, header->cells);
   if (!status.ok()) return status;
   MeasurementFile result{.columns = header->cells, .rows = {}};
   while (const std::optional<CsvRecord> record = reader.Next()) {
@@ -173,9 +176,11 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
                             .hardware_id = row.Required("hardware"),
                             .sample = ReadSample(row),
                             .status = {}};
-    measurement.status = row.status();
+    const absl::Status quotes = CheckQuotes(*record);
+    measurement.status = quotes.ok() ? row.status() : quotes;
     result.rows.push_back(std::move(measurement));
   }
+  if (result.rows.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": no rows below the header"));
   return result;
 }
 

@@ -35,7 +35,7 @@ struct MeasurementFile {
 };
 
 // Reads every row, the unreadable ones too. `file` is the name for messages.
-// Errors: INVALID_ARGUMENT: a column is unknown, doubled or missing; all of them are named.
+// Errors: INVALID_ARGUMENT: a column is unknown, doubled or missing; all of them are named. Or there is no row.
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in);
 
 // "argonne.csv:12".

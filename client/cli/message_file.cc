@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
 namespace foretoken::cli {
 namespace {
+
+constexpr size_t kMostBytes = size_t{64} << 20;  // more than the server takes as a message
+constexpr size_t kBlockBytes = size_t{64} << 10;
 
 // Gathers a parser's complaints as lines "file:line:column: message".
 class ErrorLines : public google::protobuf::io::ErrorCollector {
@@ -30,6 +33,26 @@ class ErrorLines : public google::protobuf::io::ErrorCollector {
 
 std::string Name(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+absl::Status CannotBeRead(const std::string& file) {
+  const char* why = errno == 0 ? "it is closed" : std::strerror(errno);
+  return absl::InvalidArgumentError(absl::StrCat(Name(file), ": cannot be read: ", why));
+}
+
+// By blocks, with read(): iterators throw where the file is a directory.
+absl::StatusOr<std::string> ReadAll(const std::string& file, std::istream& stream) {
+  std::string text;
+  std::vector<char> block(kBlockBytes);
+  errno = 0;
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<size_t>(stream.gcount()));
+    if (text.size() <= kMostBytes) continue;
+    return absl::InvalidArgumentError(absl::StrCat(Name(file), ": longer than allowed: ", kMostBytes, " bytes"));
+  }
+  if (stream.bad()) return CannotBeRead(file);
+  return text;
+}
+
 absl::Status ParseJson(const std::string& text, const std::string& file, google::protobuf::Message& message) {
   const auto status = google::protobuf::util::JsonStringToMessage(text, &message);
   if (status.ok()) return absl::OkStatus();
@@ -39,13 +62,11 @@ absl::Status ParseJson(const std::string& text, const std::string& file, google:
 }  // namespace
 
 absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& in) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(in), {});
+  if (file == "-") return ReadAll(file, in);
+  errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (!stream.is_open() || stream.bad()) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": cannot be read: ", std::strerror(errno)));
-  }
-  return text;
+  if (!stream.is_open()) return CannotBeRead(file);
+  return ReadAll(file, stream);
 }
 
 bool LooksLikeJson(const std::string& text) {

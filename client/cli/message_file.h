@@ -12,7 +12,8 @@
 
 namespace foretoken::cli {
 
-// The whole file, or of `in` for "-". Errors: INVALID_ARGUMENT: it cannot be read.
+// The whole file, or of `in` for "-". Errors: INVALID_ARGUMENT: it cannot be read, or is
+// longer than 64 MiB.
 absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& in);
 
 // Parses `text` into `message`. Errors: INVALID_ARGUMENT: a syntax error or unknown field, with file, line and column

@@ -30,8 +30,9 @@ std::string FitText(const std::string& title, const v1::LinearFit& fit, Formatte
 
 std::string RegisteredText(const std::string& kind, const std::string& id, const std::string& etag, bool validate_only,
                            const v1::CatalogRevision& revision) {
-  return absl::StrCat(validate_only ? "valid, nothing stored: " : "registered ", kind, " ", id,
-                      etag.empty() ? "" : absl::StrCat(", etag ", etag), ", ", RevisionText(revision), "\n");
+  return client::Printable(absl::StrCat(validate_only ? "valid, nothing stored: " : "registered ", kind, " ", id,
+                                        etag.empty() ? "" : absl::StrCat(", etag ", etag), ", ", RevisionText(revision),
+                                        "\n"));
 }
 
 std::string ProfileText(const v1::ProfileReport& report, const Terminal& terminal) {
@@ -46,7 +47,7 @@ std::string ProfileText(const v1::ProfileReport& report, const Terminal& termina
   }
   for (const v1::RejectedSample& rejected : report.rejected()) {
     absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " sample ", rejected.index(), ": ",
-                    rejected.reason(), "\n");
+                    client::Printable(rejected.reason()), "\n");
   }
   return text;
 }

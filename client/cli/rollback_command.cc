@@ -6,6 +6,7 @@
 #include "client/cli/estimate_text.h"
 #include "client/cli/message_file.h"
 #include "client/cli/write_flags.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -27,7 +28,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
   }
   session.out << options.kind << " " << options.id << " is as at revision " << options.revision;
   if (response->has_entry()) {
-    session.out << ", etag " << response->entry().etag();
+    session.out << ", etag " << client::Printable(response->entry().etag());
   } else {
     session.out << ": not registered";
   }
@@ -36,6 +37,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+  if (absl::Status status = CheckNotCsv(session, "a rollback"); !status.ok()) return status;
   if (options.kind == "hardware") {
     v1::RollbackHardwareRequest request;
     request.set_hardware_id(options.id);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <istream>
 #include <ostream>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "client/cli/exit_code.h"
@@ -23,6 +24,10 @@ struct Session {
   std::ostream& out;
   std::ostream& err;
 };
+
+// OK, or INVALID_ARGUMENT where CSV is asked for and the answer is no table. `what` is the answer: "an entry". Asked
+// before the call, which may write.
+absl::Status CheckNotCsv(const Session& session, std::string_view what);
 
 // A command that was parsed and is ready to run. Its answer is the exit code; its errors are printed by the caller.
 using Action = std::function<absl::StatusOr<ExitCode>(const Session&)>;

@@ -9,6 +9,7 @@
 #include "client/cli/csv.h"
 #include "client/cli/enum_text.h"
 #include "client/cli/estimate_text.h"
+#include "client/cli/evidence_note.h"
 #include "client/cli/format.h"
 #include "client/cli/message_file.h"
 #include "client/cli/scenario_flags.h"
@@ -79,7 +80,8 @@ std::string AnswerText(const v1::SolveRequest& request, const v1::SolveResponse&
     text += "\n";
   }
   if (response.binding_message().empty()) return text;
-  return absl::StrCat(text, "  ", EnumText(response.binding_constraint()), ": ", response.binding_message(), "\n");
+  return absl::StrCat(text, "  ", EnumText(response.binding_constraint()), ": ",
+                      client::Printable(response.binding_message()), "\n");
 }
 
 std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveResponse& response,
@@ -90,22 +92,26 @@ std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveRespo
                {"TPOT", Align::kRight},
                {"E2E", Align::kRight},
                {"cost/request", Align::kRight},
-               {"objective"}});
+               {"objective"},
+               {"provenance"}});
   std::string refusals;
+  std::vector<RankedRow> rows;
   for (int i = 0; i < response.candidate_results_size(); ++i) {
     const v1::HardwareCandidateResult& result = response.candidate_results(i);
     const std::string& id = request.candidates(i).hardware_id();
     const v1::Estimate& e = result.estimate();
     if (result.has_estimate()) {
-      table.AddRow({id, FormatSeconds(e.ttft().seconds()), FormatSeconds(e.tpot().seconds()),
-                    FormatSeconds(e.e2e().seconds()),
-                    FormatCount(e.has_cost() ? e.cost().cost_per_request() : kUnknown), VerdictCell(e)});
+      table.AddRow(
+          {id, FormatSeconds(e.ttft().seconds()), FormatSeconds(e.tpot().seconds()), FormatSeconds(e.e2e().seconds()),
+           FormatCount(e.has_cost() ? e.cost().cost_per_request() : kUnknown), VerdictCell(e), ProvenanceText(e)});
+      rows.push_back({id, e});
     } else {
       absl::StrAppend(&refusals, terminal.Paint(id, Look::kBad), ": ",
                       client::Describe(client::FromProto(result.status())), "\n");
     }
   }
-  return absl::StrCat("\n", table.Render(terminal, 0), refusals);
+  return absl::StrCat("\n", table.Render(terminal, 0), EvidenceNote(rows, ModelName(request.base()), terminal),
+                      refusals);
 }
 
 std::string CsvText(const v1::SolveRequest& request, const v1::SolveResponse& response) {

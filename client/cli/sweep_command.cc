@@ -57,8 +57,8 @@ void ShowProgress(const v1::SweepHeader& header, const v1::SweepChunk& chunk, Pr
                                                  FormatCount(static_cast<double>(header.total_points())), " points"));
 }
 
-// Reads the whole stream into `output`.
-absl::Status Drain(client::SweepStream& sweep, SweepOutput& output, Progress& progress) {
+// Reads the stream into `output`, to its end or until `out` takes no more: the caller of Run tells that.
+absl::Status Drain(client::SweepStream& sweep, SweepOutput& output, const std::ostream& out, Progress& progress) {
   const absl::StatusOr<v1::SweepHeader> header = sweep.ReadHeader();
   if (!header.ok()) return header.status();
   output.Header(*header);
@@ -70,6 +70,10 @@ absl::Status Drain(client::SweepStream& sweep, SweepOutput& output, Progress& pr
     for (int i = 0; i < (*chunk)->num_points(); ++i) output.Row(client::RowOf(grid, **chunk, i));
     for (const v1::SweepError& error : (*chunk)->errors()) output.Error(error);
     ShowProgress(*header, **chunk, progress);
+    if (!out.good()) {
+      sweep.Cancel();
+      return absl::OkStatus();
+    }
   }
 }
 
@@ -80,7 +84,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   const std::unique_ptr<SweepOutput> output = MakeSweepOutput(session, options.max_rows);
   Progress progress(session.err, session.terminal);
   const InterruptScope interrupt([&sweep] { sweep->Cancel(); });
-  const absl::Status status = Drain(*sweep, *output, progress);
+  const absl::Status status = Drain(*sweep, *output, session.out, progress);
   progress.Clear();
   if (absl::IsCancelled(status)) session.err << "foretoken: interrupted, the sweep was cancelled\n";
   if (!status.ok()) return status;

@@ -83,7 +83,8 @@ class SweepTable : public SweepOutput {
     if (!points_->empty()) session_.out << points_->Render(session_.terminal) << "\n";
     session_.out << FrontierText(summary) << RefusalText(summary)
                  << session_.terminal.Paint(absl::StrCat(FormatCount(static_cast<double>(header_.total_points())),
-                                                         " points, ", RevisionText(header_.catalog_revision())),
+                                                         header_.total_points() == 1 ? " point, " : " points, ",
+                                                         RevisionText(header_.catalog_revision())),
                                             Look::kDim)
                  << "\n";
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/cli/terminal.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 
@@ -21,9 +22,9 @@ struct Column {
   Align align = Align::kLeft;
 };
 
-// One cell: what it says and how it looks.
+// One cell: what it says, made printable, and how it looks.
 struct Cell {
-  Cell(std::string text, Look look = Look::kPlain) : text(std::move(text)), look(look) {}
+  Cell(const std::string& text, Look look = Look::kPlain) : text(client::Printable(text)), look(look) {}
   Cell(const char* text) : text(text) {}
   std::string text;
   Look look = Look::kPlain;

@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -51,8 +52,9 @@ bool LocaleIsUtf8(const GetEnv& getenv) {
 }  // namespace
 
 std::string Terminal::Paint(std::string_view text, Look look) const {
-  if (!color || look == Look::kPlain || text.empty()) return std::string(text);
-  return absl::StrCat(Escape(look), absl::string_view(text.data(), text.size()), "\033[0m");
+  const std::string clean = client::Printable(text);
+  if (!color || look == Look::kPlain || clean.empty()) return clean;
+  return absl::StrCat(Escape(look), clean, "\033[0m");
 }
 
 Terminal DescribeTerminal(ColorMode mode, bool out_is_terminal, bool err_is_terminal, const GetEnv& getenv) {

@@ -21,7 +21,7 @@ struct Terminal {
   bool utf8 = false;         // block characters are welcome
   bool interactive = false;  // stderr is a terminal: a progress bar may be drawn
 
-  // `text` in a look; unchanged without colour.
+  // `text`, made printable, in a look; without colour the text alone.
   std::string Paint(std::string_view text, Look look) const;
 };
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "client/printable.h"
+
 namespace foretoken::cli {
 namespace {
 
@@ -52,7 +54,37 @@ void AddFlags(const CLI::App& app, std::vector<std::string>& names) {
   }
 }
 
+[[noreturn]] void RefuseEmpty(const std::string& name) {
+  throw CLI::ValidationError(name, "\"\"; allowed: a value that is not empty");
+}
+
+void CheckOption(const CLI::Option& option) {
+  const std::vector<std::string>& values = option.results();
+  if (std::find(values.begin(), values.end(), "") != values.end()) RefuseEmpty(option.get_name());
+  const bool by_place_or_flag = option.get_positional() && !option.get_lnames().empty();
+  const bool takes_one = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
+  if (!by_place_or_flag || !takes_one) return;
+  for (const std::string& value : values) {
+    if (value == values.front()) continue;
+    throw CLI::ValidationError(option.get_name(),
+                               absl::StrCat("\"", values.front(), "\" and \"", value, "\"; allowed: one"));
+  }
+}
+
 }  // namespace
+
+void CheckNoEmptyValue(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    const bool is_flag = argument.starts_with("--");
+    if (is_flag && argument.find('=') == argument.size() - 1) RefuseEmpty(argument.substr(0, argument.size() - 1));
+  }
+}
+
+void CheckResults(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) CheckOption(*option);
+  for (const CLI::App* command : app.get_subcommands()) CheckResults(*command);
+}
 
 std::string UsageError(const CLI::App* app, const CLI::Error& error) {
   const std::vector<CLI::App*> chosen = app->get_subcommands();
@@ -70,7 +102,8 @@ std::string UsageError(const CLI::App* app, const CLI::Error& error) {
     what = absl::StrCat("unknown flag ", *flag, DidYouMean(*flag, known));
   }
   const std::string command = chosen.empty() ? "" : absl::StrCat(" ", chosen.front()->get_name());
-  return absl::StrCat("foretoken: ", what, "; foretoken", command, " --help tells what is allowed\n");
+  return absl::StrCat("foretoken: ", client::Printable(what), "; foretoken", command,
+                      " --help tells what is allowed\n");
 }
 
 }  // namespace foretoken::cli

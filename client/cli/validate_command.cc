@@ -14,7 +14,7 @@
 #include "client/cli/predict.h"
 #include "client/cli/progress.h"
 #include "client/cli/validation_baseline.h"
-#include "client/status_details.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -61,7 +61,7 @@ Input ReadAll(const Options& options, const Session& session) {
       AddFile(*file, input);
     } else {
       ++input.bad_files;
-      session.err << file.status().message() << "\n";
+      session.err << client::Printable(std::string(file.status().message())) << "\n";
     }
   }
   return input;
@@ -75,7 +75,7 @@ bool TellFaults(const Input& input, const std::vector<Prediction>& predictions, 
     const bool fault = !input.rows[i].status.ok() || absl::IsNotFound(status);
     if (!fault) continue;
     any = true;
-    err << Place(input.rows[i]) << ": " << status.message() << "\n";
+    err << client::Printable(absl::StrCat(Place(input.rows[i]), ": ", status.message())) << "\n";
   }
   return any;
 }

@@ -78,6 +78,9 @@ absl::StatusOr<Baseline> ReadBaseline(const std::string& file, std::istream& in)
   if (!place.ok()) return place.status();
   Baseline baseline;
   while (const std::optional<CsvRecord> record = reader.Next()) {
+    if (absl::Status quotes = CheckQuotes(*record); !quotes.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(file, ":", record->line, ": ", quotes.message()));
+    }
     const auto cell = [&](const char* column) {
       const size_t i = place->at(column);
       return i < record->cells.size() ? record->cells[i] : std::string();

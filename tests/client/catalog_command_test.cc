@@ -26,10 +26,11 @@ TEST_F(CatalogCommandTest, ListTurnsThePages) {
 
 TEST_F(CatalogCommandTest, WhatIsNotKnownIsADash) {
   EXPECT_EQ(Run({"list", "hardware"}).out,
-            "id     memory  bandwidth  bf16 peak  link  profiles  origin\n"
-            "gpu-a       -          -          -     -         0  bundled\n"
-            "gpu-b       -          -          -     -         0  bundled\n");
-  EXPECT_THAT(Run({"list", "hardware", "--output", "csv"}).out, HasSubstr("\ngpu-a,,,,,0,bundled\n"));
+            "id     memory  bandwidth  16-bit peak  link  profiles  origin\n"
+            "gpu-a       -          -            -     -         0  bundled\n"
+            "gpu-b       -          -            -     -         0  bundled\n");
+  EXPECT_THAT(Run({"list", "hardware", "--output", "csv"}).out,
+              AllOf(HasSubstr(",peak_16bit_flops_per_second,"), HasSubstr("\ngpu-a,,,,,0,bundled\n")));
 }
 
 TEST_F(CatalogCommandTest, GetCanBeRegisteredAgain) {
@@ -96,6 +97,35 @@ TEST_F(CatalogCommandTest, Delete) {
   EXPECT_EQ(Run({"delete", "hardware", "gpu-a"}).out, "deleted hardware gpu-a, catalog 0123456789ab revision 7\n");
   EXPECT_EQ(Run({"delete", "hardware", "gpu-a", "--etag", "x"}).code, kConflict);
   EXPECT_EQ(Run({"delete", "model", "small"}).code, kNotModelled);  // the fake does not implement it
+}
+
+TEST_F(CatalogCommandTest, AnEmptyEtagWritesNothing) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"delete", "hardware", "gpu-a", "--etag", ""},
+        {"delete", "hardware", "gpu-a", "--etag="},
+        {"rollback", "hardware", "gpu-a", "5", "--etag", ""},
+        {"get", "hardware", "gpu-a", "--revision", ""},
+        {"register-hardware", "-", "--request-id", ""}}) {
+    const CliResult result = Run(arguments, "id: 'new'");
+    EXPECT_EQ(result.code, kUsage) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("\"\""));
+  }
+  EXPECT_EQ(server_.catalog.calls, 0);
+}
+
+TEST_F(CatalogCommandTest, WhatIsNoTableIsRefusedAsCsvBeforeTheCall) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"delete", "hardware", "gpu-a"},
+                                                    {"rollback", "hardware", "gpu-a", "5"},
+                                                    {"get", "hardware", "gpu-a"},
+                                                    {"catalog-status"}}) {
+    std::vector<std::string> with_csv = arguments;
+    with_csv.insert(with_csv.end(), {"--output", "csv"});
+    const CliResult result = Run(with_csv);
+    EXPECT_EQ(result.code, kUsage) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("is not a table; allowed: text, json"));
+  }
+  EXPECT_EQ(server_.catalog.calls, 0);
+  EXPECT_EQ(Run({"get", "models", "small"}).code, kUsage);
 }
 
 TEST_F(CatalogCommandTest, RevisionsTellWhoWhenAndWhat) {

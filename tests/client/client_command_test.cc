@@ -130,6 +130,58 @@ TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
   EXPECT_EQ(Run({"--version"}).code, kOk);
 }
 
+TEST_F(CommandTest, AnEmptyValueIsNoAbsentFlag) {
+  const std::vector<std::string> shape = {"estimate", "small", "gpu-a"};
+  for (const char* flag : {"-b", "--slo-tpot", "--engine", "--weight-dtype", "--method", "--scenario", "--server",
+                           "--timeout", "--output", "--load-time"}) {
+    std::vector<std::string> arguments = shape;
+    arguments.insert(arguments.end(), {flag, ""});
+    const CliResult result = Run(arguments);
+    EXPECT_EQ(result.code, kUsage) << flag;
+    EXPECT_THAT(result.err, HasSubstr(std::string(flag) == "-b" ? "--batch: \"\"" : std::string(flag) + ": \"\""));
+  }
+  EXPECT_EQ(Run({"estimate", "small", "gpu-a", "--engine", ""}).err,
+            "foretoken: --engine: \"\"; allowed: a value that is not empty; foretoken estimate --help tells what is "
+            "allowed\n");
+  // Not --timeout as the value of --engine.
+  EXPECT_THAT(Run({"estimate", "small", "gpu-a", "--engine=", "--timeout", "1s"}).err, HasSubstr("--engine: \"\""));
+  EXPECT_THAT(Run({"estimate", "", "gpu-a"}).err, HasSubstr("allowed: a value that is not empty"));
+  EXPECT_EQ(server_.estimator.calls, 0);
+}
+
+TEST_F(CommandTest, APlaceAndAFlagThatDisagreeAreRefused) {
+  const CliResult result = Run({"estimate", "small", "gpu-a", "--model", "large"});
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--model: "), HasSubstr("\"small\""), HasSubstr("\"large\"")));
+  EXPECT_EQ(Run({"estimate", "small", "gpu-a", "--model", "small"}).code, kOk);
+}
+
+TEST_F(CommandTest, ASwitchIsTrueOrFalse) {
+  for (const char* argument : {"--unfused=1", "--unfused=yes", "--unfused=TRUE", "--layerwise-transfer=garbage"}) {
+    const CliResult result = Run({"estimate", "small", "gpu-a", argument});
+    EXPECT_EQ(result.code, kUsage) << argument;
+    EXPECT_THAT(result.err, HasSubstr("allowed: true, false"));
+  }
+  EXPECT_EQ(Run({"estimate", "small", "gpu-a", "--unfused=false"}).code, kOk);
+  EXPECT_FALSE(server_.estimator.last.scenario().deployment().unfused_elementwise());
+}
+
+TEST_F(CommandTest, AnAnswerThatCannotBeWrittenIsAFault) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"--version"}, {"health"}, {"completion", "bash"}}) {
+    const CliResult result = RunCliOnFullDisk(server_, arguments);
+    EXPECT_EQ(result.code, kNotWritten) << arguments[0];
+    EXPECT_EQ(result.err, "foretoken: standard output cannot be written\n");
+  }
+  EXPECT_EQ(RunCliOnFullDisk(server_, {"estimate", "small", "gpu-c"}).code, kNotFound);  // there was nothing to write
+}
+
+TEST_F(CommandTest, ControlCharactersOfTheServerDoNotReachTheTerminal) {
+  const CliResult result = Run({"estimate", "small", "gpu-\x1b]0;title\x07"});
+  EXPECT_EQ(result.code, kNotFound);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("gpu-\\x1b]0;title\\x07"), Not(HasSubstr("\x1b"))));
+}
+
 TEST_F(CommandTest, ExplainShowsFormulaInputsAndSums) {
   const CliResult result = Run({"explain", "small", "gpu-a", "-o", "11"});
   EXPECT_EQ(result.code, kOk) << result.err;
@@ -144,6 +196,10 @@ TEST_F(CommandTest, CompareRanksAndTellsRefusals) {
   EXPECT_EQ(result.code, kOk) << result.err;
   EXPECT_LT(result.out.find("1  gpu-a"), result.out.find("2  gpu-b"));
   EXPECT_THAT(result.out, HasSubstr("gpu-c: hardware \"gpu-c\" is not in the catalog"));
+  EXPECT_THAT(result.out, Not(HasSubstr("note: ")));
+  EXPECT_THAT(Run({"compare", "small", "gpu-b", "gpu-a", "--engine", "vllm"}).out,
+              HasSubstr("DATASHEET\nnote: the rows rest on different evidence (provenance CALIBRATED, DATASHEET; "
+                        "calibration none, vllm): their order is predicted, not measured\n"));
   EXPECT_THAT(Run({"compare", "small", "gpu-b", "gpu-a", "--output", "csv"}).out, HasSubstr("\n1,gpu-a,0.01,"));
 }
 

@@ -31,7 +31,27 @@ TEST(CsvReaderTest, CellsAndLines) {
 
 TEST(CsvReaderTest, AnOpenQuoteEndsWithTheInput) {
   std::istringstream in("a,\"b\nc");
-  EXPECT_THAT(CsvReader(in).Next()->cells, ElementsAre("a", "b\nc"));
+  const CsvRecord record = CsvReader(in).Next().value();
+  EXPECT_THAT(record.cells, ElementsAre("a", "b\nc"));
+  EXPECT_EQ(record.open_quote_line, 1);
+  EXPECT_FALSE(CheckQuotes(record).ok());
+}
+
+TEST(CsvReaderTest, TheLineOfTheQuoteThatStaysOpenIsTold) {
+  std::istringstream in("a,\"b\nc\",d,\"e\nf\n");
+  const CsvRecord record = CsvReader(in).Next().value();
+  EXPECT_EQ(record.line, 1);
+  EXPECT_EQ(CheckQuotes(record).message(), "the quote that opens in line 2 is never closed");
+  std::istringstream closed("a,\"b\nc\"\n");
+  EXPECT_TRUE(CheckQuotes(CsvReader(closed).Next().value()).ok());
+}
+
+TEST(CsvReaderTest, AnOpenQuoteOfManyLinesTakesNoLonger) {
+  // Splitting the record anew with each line took minutes.
+  std::string text = "\"";
+  for (int i = 0; i < 300'000; ++i) text += "1,2,3,4,5\n";
+  std::istringstream in(text);
+  EXPECT_EQ(CsvReader(in).Next()->cells.at(0).size(), text.size() - 2);  // without the quote and the last line break
 }
 
 TEST(CsvLineTest, WhatIsWrittenReadsBack) {

@@ -80,6 +80,7 @@ grpc::Status FakeCatalog::ListModels(grpc::ServerContext*, const v1::ListModelsR
 
 grpc::Status FakeCatalog::DeleteHardware(grpc::ServerContext*, const v1::DeleteHardwareRequest* request,
                                          v1::DeleteHardwareResponse* response) {
+  ++calls;
   if (request->has_etag() && request->etag() != "e1") {
     return Refuse(grpc::StatusCode::ABORTED, "ETAG_MISMATCH", "etag x; the current one is e1");
   }
@@ -111,6 +112,7 @@ grpc::Status FakeCatalog::ListRevisions(grpc::ServerContext*, const v1::ListRevi
 
 grpc::Status FakeCatalog::RollbackHardware(grpc::ServerContext* context, const v1::RollbackHardwareRequest* request,
                                            v1::RollbackHardwareResponse* response) {
+  ++calls;
   last_rollback = *request;
   const auto author = context->client_metadata().find("foretoken-author");
   if (author != context->client_metadata().end()) {

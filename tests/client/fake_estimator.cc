@@ -60,6 +60,11 @@ v1::Estimate MakeEstimate(const v1::Scenario& scenario) {
   estimate.mutable_decode()->mutable_parts()->set_memory_seconds(steps * tpot);
   estimate.mutable_decode()->set_bound(v1::BOUND_MEMORY);
   estimate.mutable_decode()->set_provenance(v1::PROVENANCE_DATASHEET);
+  if (!scenario.deployment().engine().empty() && scenario.hardware_id() == "gpu-a") {
+    estimate.mutable_prefill()->set_provenance(v1::PROVENANCE_CALIBRATED);
+    estimate.mutable_decode()->set_provenance(v1::PROVENANCE_CALIBRATED);
+    estimate.set_calibration_id("gpu-a." + scenario.deployment().engine());
+  }
   estimate.set_waves(1);
   estimate.set_devices(1);
   if (scenario.slo().has_max_ttft_seconds()) {

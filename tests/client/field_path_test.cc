@@ -29,6 +29,7 @@ TEST(SetFieldTest, OfEveryKind) {
       {"workload.batching_policy", "Continuous", "workload { batching_policy: BATCHING_POLICY_CONTINUOUS }"},
       {"method", "kpi", "method: METHOD_KPI"},
       {"deployment.unfused_elementwise", "true", "deployment { unfused_elementwise: true }"},
+      {"deployment.unfused_elementwise", "false", "deployment { }"},
       {"live_load.time_observed", "1970-01-01T00:00:07Z", "live_load { time_observed { seconds: 7 } }"},
   };
   for (const Case& c : cases) {
@@ -45,9 +46,12 @@ TEST(SetFieldTest, WhatHasNoMeaning) {
     const char* want;
   };
   const Case cases[] = {
-      {"workload.batch_size", "x", "\"x\"; allowed: a whole number"},
-      {"workload.batch_size", "1.5", "\"1.5\"; allowed: a whole number"},
-      {"workload.batch_size", "1e12", "\"1e12\"; allowed: a whole number"},
+      {"workload.batch_size", "x", "\"x\"; allowed: a whole number from -2147483648 to 2147483647"},
+      {"workload.batch_size", "1.5", "\"1.5\"; allowed: a whole number from -2147483648 to 2147483647"},
+      {"workload.batch_size", "1e12", "\"1e12\"; allowed: a whole number from -2147483648 to 2147483647"},
+      {"workload.batch_size", "99999999999", "\"99999999999\"; allowed: a whole number from -2147483648 to 2147483647"},
+      {"deployment.unfused_elementwise", "1", "\"1\"; allowed: true, false"},
+      {"deployment.unfused_elementwise", "TRUE", "\"TRUE\"; allowed: true, false"},
       {"deployment.memory_utilization", "most", "\"most\"; allowed: a number"},
       {"slo.max_ttft_seconds", "soon", "\"soon\"; allowed: seconds, or a number with ns, us, ms, s, m or h"},
       {"workload.batching_policy", "odd", "\"odd\"; allowed: static, dynamic, continuous"},

@@ -73,8 +73,25 @@ TEST(MeasurementsTest, ColumnsAreCheckedTogether) {
       std::string(status.message()),
       testing::AllOf(HasSubstr("m.csv:1: "), HasSubstr("unknown column \"modle\""),
                      HasSubstr("column \"batch_size\" stands twice"), HasSubstr("no column \"output_tokens\"")));
+  std::istringstream thrice("hardware,model,batch_size,prompt_tokens,output_tokens,model,model\n");
+  const std::string message(ReadMeasurements("m.csv", thrice).status().message());
+  EXPECT_THAT(message, testing::StartsWith("m.csv:1: column \"model\" stands twice; allowed: "));
   std::istringstream empty("");
   EXPECT_EQ(ReadMeasurements("m.csv", empty).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MeasurementsTest, AFileWithoutRowsIsAFault) {
+  std::istringstream in(kHeader);
+  EXPECT_EQ(ReadMeasurements("m.csv", in).status().message(), "m.csv: no rows below the header");
+}
+
+TEST(MeasurementsTest, AnOpenQuoteIsTheOnlyFaultOfItsRow) {
+  const MeasurementFile file = Read("g,m,,,,,,,,,,,1,1,1,,,,1,s\ng,\"m,,,,,,,,,,,1,1,1,,,,1,s\ng,m\n");
+  ASSERT_EQ(file.rows.size(), 2u);
+  EXPECT_EQ(file.rows[1].status.message(), "the quote that opens in line 3 is never closed");
+  std::istringstream header("hardware,\"model\n");
+  EXPECT_EQ(ReadMeasurements("m.csv", header).status().message(),
+            "m.csv:1: the quote that opens in line 1 is never closed");
 }
 
 }  // namespace

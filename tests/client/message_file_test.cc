@@ -33,6 +33,13 @@ TEST(MessageFileTest, ErrorsNameTheirPlace) {
               testing::HasSubstr("/no/such/file: cannot be read"));
 }
 
+TEST(MessageFileTest, WhatIsNoFileOfSensibleSizeIsRefused) {
+  std::istringstream in;
+  EXPECT_EQ(ReadText(testing::TempDir(), in).status().message(),
+            testing::TempDir() + ": cannot be read: Is a directory");
+  EXPECT_EQ(ReadText("/dev/zero", in).status().message(), "/dev/zero: longer than allowed: 67108864 bytes");
+}
+
 TEST(MessageFileTest, JsonKeepsTheFieldNames) {
   v1::Scenario scenario;
   scenario.mutable_workload()->set_batch_size(0);

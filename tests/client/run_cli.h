@@ -19,6 +19,9 @@ struct CliResult {
 CliResult RunCli(const client::FakeServer& server, const std::vector<std::string>& arguments,
                  const std::string& in = "");
 
+// The same where standard output takes nothing.
+CliResult RunCliOnFullDisk(const client::FakeServer& server, const std::vector<std::string>& arguments);
+
 // A file in a folder of its own, gone with the object.
 class TemporaryFile {
  public:

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/cli/evidence_note.h"
 #include "client/cli/exit_code.h"
 #include "tests/client/run_cli.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(SolveCommandTest, TheValueAndWhatForbidsTheNext) {
@@ -48,6 +50,27 @@ TEST(SolveCommandTest, HardwareWithPrices) {
   EXPECT_EQ(bad.code, kUsage);
   EXPECT_THAT(bad.err, HasSubstr("allowed: ID=PRICE"));
   EXPECT_EQ(RunCli(server, {"solve", "everything", "small", "gpu-a"}).code, kUsage);
+}
+
+TEST(SolveCommandTest, CandidatesOfDifferentProvenanceAreTold) {
+  client::FakeServer server;
+  std::vector<std::string> arguments = {"solve",       "hardware", "small",       "-o",   "2",
+                                        "--candidate", "gpu-a",    "--candidate", "gpu-b"};
+  EXPECT_THAT(RunCli(server, arguments).out, AllOf(HasSubstr("  DATASHEET\n"), Not(HasSubstr("note: "))));
+  arguments.insert(arguments.end(), {"--engine", "vllm"});
+  EXPECT_THAT(
+      RunCli(server, arguments).out,
+      AllOf(HasSubstr("  CALIBRATED\n"), HasSubstr("\nnote: the rows rest on different evidence (provenance ")));
+}
+
+TEST(EvidenceNoteTest, EngineVersionsAreToldApartAndHardwareIsNot) {
+  v1::Estimate older, newer;
+  older.set_calibration_id("gpu-a.vllm-0.7.3.small");
+  newer.set_calibration_id("gpu-b.vllm-0.12.0");
+  EXPECT_THAT(EvidenceNote({{"gpu-a", older}, {"gpu-b", newer}}, "small", {}),
+              HasSubstr("(calibration vllm-0.12.0, vllm-0.7.3)"));
+  newer.set_calibration_id("gpu-b.vllm-0.7.3");
+  EXPECT_EQ(EvidenceNote({{"gpu-a", older}, {"gpu-b", newer}}, "small", {}), "");
 }
 
 TEST(SolveCommandTest, ForPrograms) {

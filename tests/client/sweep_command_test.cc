@@ -69,6 +69,21 @@ TEST(SweepCommandTest, UnknownMetric) {
   EXPECT_EQ(Sweep(server, {"--metric", "speed"}).code, kUsage);
 }
 
+TEST(SweepCommandTest, OnePointIsOnePoint) {
+  client::FakeServer server;
+  const CliResult result = RunCli(server, {"sweep", "small", "gpu-a", "--axis", "batch=1"});
+  EXPECT_THAT(result.out, HasSubstr("\n1 point, catalog"));
+}
+
+TEST(SweepCommandTest, ASweepThatCannotBeWrittenIsCancelled) {
+  client::FakeServer server;
+  server.estimator.endless = true;
+  const CliResult result =
+      RunCliOnFullDisk(server, {"sweep", "small", "gpu-a", "--axis", "batch=1,2", "--output", "csv"});
+  EXPECT_EQ(result.code, kNotWritten);
+  EXPECT_EQ(result.err, "foretoken: standard output cannot be written\n");
+}
+
 TEST(SweepCommandTest, CtrlCCancels) {
   client::FakeServer server;
   server.estimator.endless = true;

@@ -45,6 +45,30 @@ class CommandLine(ServerTestCase):
         self.assertIn("llama-3.1-8b", done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_an_answer_that_cannot_be_written_is_a_fault(self):
+        commands = [["--help"], ["health"], ["completion", "bash"], ["estimate", *SHAPE],
+                    ["get", "model", "llama-3.1-8b"], ["list", "models", "--output", "json"],
+                    ["sweep", *SHAPE, "-x", "batch=1..64", "--output", "csv"]]
+        environment = {**os.environ, "FORETOKEN_SERVER": self.server.address}
+        for arguments in commands:
+            for shell in ('"$@" >/dev/full', '"$@" >&-'):
+                with self.subTest(arguments, shell=shell):
+                    done = subprocess.run(["/bin/sh", "-c", shell, "sh", CLI, *arguments], env=environment,
+                                          capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(done.returncode, 11, done.stderr)
+                    self.assertIn("standard output cannot be written", done.stderr)
+
+    def test_what_cannot_be_read_is_refused(self):
+        environment = {**os.environ, "FORETOKEN_SERVER": self.server.address}
+        for arguments, code in ((["estimate", *SHAPE, "--scenario"], 2), (["register-hardware"], 2), (["fit"], 2),
+                                (["register-model", "--id", "x"], 2), (["validate"], 1)):
+            for file, why in ((os.path.dirname(CLI), "Is a directory"), ("-", "it is closed")):
+                with self.subTest(arguments, file=file):
+                    done = subprocess.run(["/bin/sh", "-c", '"$@" <&-', "sh", CLI, *arguments, file], env=environment,
+                                          capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertIn(f"cannot be read: {why}", done.stderr)
+
     def test_json_parses(self):
         reply = json.loads(self.run_ok("estimate", *SHAPE, "--output", "json"))
         self.assertGreater(reply["estimate"]["ttft"]["seconds"], 0)
