@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/calibration.h"
 #include "estimator/errors.h"
+#include "server/catalog/parse.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/field_checker.h"
 #include "server/rpc/learn.h"
@@ -43,6 +44,7 @@ absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& 
                       catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  if (absl::Status status = catalog::CheckCounts(request.spec()); !status.ok()) return WithFieldPrefix(status, "spec.");
   if (absl::Status status = CheckCalibrations(request); !status.ok()) return status;
   v1::HardwareSpec spec = request.spec();
   if (request.samples_size() > 0) {

@@ -12,9 +12,23 @@
 namespace foretoken::rpc {
 namespace {
 
+constexpr int kMaxAxes = 64;
 constexpr int kMaxErrorDetails = 1000;
 constexpr int kMinChunk = 1024;
 constexpr int kMaxChunk = 4096;
+
+// Both lists may hold millions of items of a byte or two: they are counted before they are read.
+absl::Status CheckCounts(const v1::SweepRequest& request) {
+  if (request.axes_size() > kMaxAxes) {
+    return Refusal(Reason::kLimitExceeded, "axes", absl::StrCat(request.axes_size(), " axes; allowed 1 to ", kMaxAxes));
+  }
+  if (request.metrics_size() > v1::Metric_MAX) {
+    return Refusal(
+        Reason::kLimitExceeded, "metrics",
+        absl::StrCat(request.metrics_size(), " metrics; allowed at most ", v1::Metric_MAX, ", each of them once"));
+  }
+  return absl::OkStatus();
+}
 
 void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
   plan.metrics = {v1::METRIC_TTFT_SECONDS, v1::METRIC_TPOT_SECONDS, v1::METRIC_E2E_SECONDS,
@@ -207,6 +221,7 @@ v1::SweepHeader SweepPlan::Header() const {
 
 absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
                                     absl::Time now, int64_t max_points) {
+  if (absl::Status status = CheckCounts(request); !status.ok()) return status;
   SweepPlan plan;
   plan.snapshot = std::move(snapshot);
   plan.now = now;
