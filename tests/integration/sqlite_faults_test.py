@@ -121,6 +121,56 @@ class DiskFull(unittest.TestCase):
             print(f"disk full: {dict(journal.counts())}")
 
 
+class OutOfPlace(unittest.TestCase):
+    """The file is removed or replaced while a server has it open: what it would write there is lost with it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="foretoken-out-of-place-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = os.path.join(self.folder, "inner", "catalog.db")
+        os.mkdir(os.path.dirname(self.store))
+
+    def remove_file(self):
+        for suffix in ("", "-wal", "-shm"):
+            os.remove(self.store + suffix)
+
+    def remove_folder(self):
+        shutil.rmtree(os.path.dirname(self.store))
+
+    def replace(self):
+        with sqlite3.connect(self.store) as source, sqlite3.connect(self.store + ".new") as copy:
+            source.backup(copy)
+        source.close()
+        copy.close()
+        os.rename(self.store + ".new", self.store)
+
+    def check(self, displace):
+        with ServerProcess(store=self.store) as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("kept"))
+            displace()
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
+            self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+            self.assertIn("was removed or replaced while it was open", refused.exception.message)
+            self.assertTrue(refused.exception.message.endswith(NOTHING), refused.exception.message)
+
+            def stale():
+                reply = server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="kept"))
+                return reply.catalog_revision.HasField("stale_since")
+
+            wait_until(stale, 10, "estimates go on, marked as stale")
+            self.assertIn("event=catalog_stale", server.log())
+
+    def test_a_removed_file(self):
+        self.check(self.remove_file)
+
+    def test_a_removed_folder(self):
+        self.check(self.remove_folder)
+
+    def test_a_replaced_file(self):
+        self.check(self.replace)
+
+
 class OtherFiles(unittest.TestCase):
     def test_a_file_of_another_program_is_left_alone(self):
         with tempfile.TemporaryDirectory(prefix="foretoken-foreign-") as folder:
