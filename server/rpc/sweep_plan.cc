@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/parse.h"
 #include "server/rpc/field_checker.h"
 #include "server/rpc/scenario_reader.h"
 
@@ -17,7 +18,8 @@ constexpr int kMaxErrorDetails = 1000;
 constexpr int kMinChunk = 1024;
 constexpr int kMaxChunk = 4096;
 
-// Both lists may hold millions of items of a byte or two: they are counted before they are read.
+// Lists may hold millions of items of a byte or two: they are counted before they are read, and before the base is
+// copied.
 absl::Status CheckCounts(const v1::SweepRequest& request) {
   if (request.axes_size() > kMaxAxes) {
     return Refusal(Reason::kLimitExceeded, "axes", absl::StrCat(request.axes_size(), " axes; allowed 1 to ", kMaxAxes));
@@ -27,7 +29,11 @@ absl::Status CheckCounts(const v1::SweepRequest& request) {
         Reason::kLimitExceeded, "metrics",
         absl::StrCat(request.metrics_size(), " metrics; allowed at most ", v1::Metric_MAX, ", each of them once"));
   }
-  return absl::OkStatus();
+  const v1::Scenario& base = request.base();
+  const absl::Status hardware = catalog::CheckCounts(base.hardware_spec());
+  if (!hardware.ok()) return WithFieldPrefix(hardware, "base.hardware_spec.");
+  return WithFieldPrefix(catalog::CheckCounts(base.disaggregated_prefill().hardware_spec()),
+                         "base.disaggregated_prefill.hardware_spec.");
 }
 
 void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {

@@ -127,6 +127,9 @@ BATCHES_AND_SWEEPS = [
     bad_axes("many axes", "axes", *[{}] * 65, reason="LIMIT_EXCEEDED"),
     Case("many metrics", SWEEP, {"base": scenario(), "axes": [BATCH_AXIS], "metrics": ["METRIC_TTFT_SECONDS"] * 41},
          "INVALID_ARGUMENT", "LIMIT_EXCEEDED", "metrics"),
+    Case("many calibrations", SWEEP,
+         {"base": scenario(hardware_id=None, hardware_spec=hardware("inline", calibrations=[{}] * 201)),
+          "axes": [BATCH_AXIS]}, "INVALID_ARGUMENT", "INVALID_FIELD", "base.hardware_spec.calibrations"),
     bad_axes("many texts", "axes[0].texts.values", axis("model_id", texts={"values": [""] * 250_001}),
              reason="LIMIT_EXCEEDED"),
     bad_axes("axis twice", "axes[1].field", BATCH_AXIS, BATCH_AXIS),
@@ -161,7 +164,7 @@ class BadRequests(BadRequestTestCase):
         self.assertLess(self.server.peak_memory_bytes() - before, 300 << 20)
 
     def test_faults_past_what_a_reply_holds_are_said_to_be_more(self):
-        axes = [axis("workload.batch_size", numbers={"values": [0.0] * 1000})]
+        axes = [axis("workload.batch_size", numbers={"values": [1.0] + [0.0] * 1000})]
         refused = self.refusal(SWEEP, {"base": scenario(), "axes": axes})
         self.assertIn("And at least 251 more", refused.message)
 
