@@ -107,11 +107,12 @@ class DiskFull(unittest.TestCase):
             i = 0
             while journal.codes["UNAVAILABLE"] < 3 and i < 2000:
                 i += 1
-                writer.write(f"big-{i}", f"{i}/" + "x" * 8000)
+                writer.write(f"big-{i}", f"{i}/" + "x" * 4000)
             self.assertGreater(journal.counts()["acknowledged"], 10)
             self.assertGreaterEqual(journal.codes["UNAVAILABLE"], 3)
             with self.assertRaises(Refused) as refused:
-                server.client.call("CatalogService/RegisterHardware", spec=hardware("huge", notes="x" * 100_000))
+                sources = [{"citation": "x" * 4000}] * 30
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("huge", sources=sources))
             self.assertIn("disk is full (free some space beside it)", refused.exception.message)
             server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="big-1"))
             os.remove(self.ballast(server))
