@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "estimator/violations.h"
 
 namespace foretoken {
 namespace {
@@ -110,7 +111,7 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
       absl::StrJoin(first, first + static_cast<std::ptrdiff_t>(std::min(kToldInMessage, violations.size())), ". ",
                     [](std::string* out, const FieldViolation& violation) { out->append(violation.description); });
   if (violations.size() > kToldInMessage) {
-    absl::StrAppend(&message, ". And ", violations.size() - kToldInMessage, " more");
+    absl::StrAppend(&message, ". And ", AtLeast(violations), violations.size() - kToldInMessage, " more");
   }
   return RefusalWithDetail(message, {.reason = Reason::kInvalidField, .violations = violations});
 }

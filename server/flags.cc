@@ -11,6 +11,7 @@
 #include "absl/flags/usage.h"
 #include "absl/flags/usage_config.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
@@ -72,6 +73,29 @@ T InRange(const absl::Flag<T>& flag, T low, T high) {
                       absl::UnparseFlag<T>(low), " to ", absl::UnparseFlag<T>(high)));
 }
 
+// HOST:PORT, or where `sockets` a path behind "unix:". What the libraries make of anything else is not what was meant:
+// a port is taken modulo 65,536, a lone number is a port on every interface, an address without one is on port 443.
+bool IsAddress(absl::string_view text, bool sockets) {
+  if (sockets && absl::StartsWith(text, "unix:")) return text.size() > 5;
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos || colon == 0) return false;
+  const absl::string_view host = text.substr(0, colon);
+  const absl::string_view port = text.substr(colon + 1);
+  const bool bracketed = absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (host.find(':') != absl::string_view::npos && !bracketed) return false;
+  int number = 0;
+  const bool digits = port.find_first_not_of("0123456789") == absl::string_view::npos;
+  return digits && absl::SimpleAtoi(port, &number) && number <= 65'535;
+}
+
+std::string Address(const absl::Flag<std::string>& flag, bool sockets) {
+  std::string value = absl::GetFlag(flag);
+  if (IsAddress(value, sockets)) return value;
+  Refuse(absl::StrCat("--", absl::GetFlagReflectionHandle(flag).Name(), "=", value,
+                      "; allowed HOST:PORT with a port of 0 to 65535, an IPv6 address in brackets",
+                      sockets ? ", or unix:PATH" : "; empty: none"));
+}
+
 void Parse(int argc, char** argv) {
   Describe();
   for (int i = 1; i < argc; ++i) {
@@ -90,8 +114,9 @@ void Parse(int argc, char** argv) {
 ServerFlags ParseFlags(int argc, char** argv) {
   Parse(argc, argv);
   return {
-      .listen = absl::GetFlag(FLAGS_listen),
-      .metrics_listen = absl::GetFlag(FLAGS_metrics_listen),
+      .listen = Address(FLAGS_listen, /*sockets=*/true),
+      .metrics_listen =
+          absl::GetFlag(FLAGS_metrics_listen).empty() ? "" : Address(FLAGS_metrics_listen, /*sockets=*/false),
       .catalog_dir = absl::GetFlag(FLAGS_catalog_dir),
       .catalog_store = absl::GetFlag(FLAGS_catalog_store),
       .etcd = {.endpoints = {},

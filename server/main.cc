@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "google/protobuf/stubs/logging.h"
 #include "server/catalog/bundle.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/embedded.h"
@@ -174,12 +175,19 @@ int Serve(const ServerFlags& flags) {
   std::_Exit(0);
 }
 
+// What the Protobuf library has to say, as of a request whose text is not UTF-8, in the form of every other line.
+void LogOfProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
+  const bool error = level >= google::protobuf::LOGLEVEL_ERROR;
+  Log(error ? LogLevel::kError : LogLevel::kWarning, "protobuf", {{"message", message}});
+}
+
 }  // namespace
 }  // namespace foretoken
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // 2 to 9% of a call
   const foretoken::ServerFlags flags = foretoken::ParseFlags(argc, argv);
+  google::protobuf::SetLogHandler(foretoken::LogOfProtobuf);
   if (!flags.check_catalog.empty()) return foretoken::CheckCatalog(flags.check_catalog);
   foretoken::ops::BlockTerminationSignals();
   return foretoken::Serve(flags);

@@ -13,6 +13,7 @@
 #include "server/catalog/calibration_spec.h"
 #include "server/catalog/digest.h"
 #include "server/catalog/entry_kind.h"
+#include "server/catalog/text_limits.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -65,6 +66,7 @@ std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind:
   for (const FieldViolation& violation : DetailOf(parsed).violations) {
     faults.push_back(violation.description);  // begins with the field
   }
+  for (const FieldViolation& violation : DetailOf(CheckTexts(spec)).violations) faults.push_back(violation.description);
   for (std::string& fault : UnsourcedNumbers(spec)) faults.push_back(std::move(fault));
   return faults;
 }
@@ -92,6 +94,9 @@ void ReadCalibration(const CatalogFile& file, Reading& reading) {
   if (faults.empty()) {
     absl::StatusOr<Calibration> calibration = ParseCalibration(spec);
     for (const FieldViolation& violation : DetailOf(calibration.status()).violations) {
+      faults.push_back(absl::StrCat(" ", violation.description));
+    }
+    for (const FieldViolation& violation : DetailOf(CheckTexts(spec)).violations) {
       faults.push_back(absl::StrCat(" ", violation.description));
     }
     if (spec.id() != fs::path(file.path).stem().string()) faults.push_back(" id: differs from the file's name");

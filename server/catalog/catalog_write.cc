@@ -6,6 +6,7 @@
 #include "server/catalog/catalog.h"
 #include "server/catalog/entry_kind.h"
 #include "server/catalog/field_checks.h"
+#include "server/catalog/text_limits.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -42,6 +43,7 @@ absl::StatusOr<std::string> Checked(const typename Kind::Spec& spec) {
   if (spec.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
   const absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
   if (!record.ok()) return WithFieldPrefix(record.status(), "spec.");
+  if (absl::Status status = CheckTexts(spec); !status.ok()) return WithFieldPrefix(status, "spec.");
   return spec.SerializeAsString();
 }
 
@@ -150,7 +152,7 @@ absl::StatusOr<typename Kind::Entry> Catalog::EntryAt(const std::string& id, int
   }
   if (bundled != nullptr) return bundled->entry;
   return Refusal(Reason::kUnknownId, Kind::kIdField,
-                 absl::StrCat("\"", id, "\" was not registered at revision ", revision));
+                 absl::StrCat(Quoted(id), " was not registered at revision ", revision));
 }
 
 template <typename Kind>
@@ -173,7 +175,7 @@ absl::StatusOr<std::vector<StoredRevision>> Catalog::History(EntryKind kind, con
   absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(kind, id);
   if (!history.ok() || !history->empty()) return history;
   return Refusal(Reason::kUnknownId, kind == EntryKind::kModel ? ModelKind::kIdField : HardwareKind::kIdField,
-                 absl::StrCat("\"", id, "\" was never registered"));
+                 absl::StrCat(Quoted(id), " was never registered"));
 }
 
 absl::StatusOr<v1::HardwareEntry> Catalog::PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options) {

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "estimator/violations.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -30,7 +31,7 @@ std::string Quoted(std::string_view text) {
 void FieldChecks::Add(std::string_view field, std::string_view fault) {
   std::string description(field);
   description.append(fault);
-  violations_.push_back({std::string(field), std::move(description)});
+  AddViolation(std::string(field), std::move(description), violations_);
 }
 
 int FieldChecks::Int(std::string_view field, int value, int min, int max) {

@@ -14,7 +14,7 @@ void ReadParameter(FieldChecks& checks, const std::string& path, const v1::Calib
                    Calibration& calibration) {
   const size_t place = FindParameter(message.name());
   if (place == Parameters().size()) {
-    checks.Add(path + ".name", absl::StrCat(" \"", message.name(), "\" is no parameter of the core model"));
+    checks.Add(path + ".name", absl::StrCat(" ", Quoted(message.name()), " is no parameter of the core model"));
     return;
   }
   const Parameter& parameter = Parameters()[place];
@@ -38,6 +38,21 @@ void ReadBand(FieldChecks& checks, const std::string& path, const v1::Calibratio
   if (low > high) checks.Add(path + ".low_ratio", " is above high_ratio");
   calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] =
       BandRatio{.low = low, .high = high, .coverage = coverage};
+}
+
+bool CheckCount(FieldChecks& checks, std::string_view field, int count, int most) {
+  if (count > most) checks.Add(field, absl::StrCat(" has ", count, "; allowed up to ", most));
+  return count <= most;
+}
+
+bool CheckCounts(FieldChecks& checks, const v1::CalibrationSpec& spec) {
+  constexpr int kMaxRejections = 100;  // kinds of reasons
+  const bool parameters =
+      CheckCount(checks, "parameters", spec.parameters_size(), static_cast<int>(Parameters().size()));
+  const bool bands = CheckCount(checks, "bands", spec.bands_size(), kNumMetrics);
+  CheckCount(checks, "errors", spec.errors_size(), kNumMetrics);
+  CheckCount(checks, "rejected", spec.rejected_size(), kMaxRejections);
+  return parameters && bands;
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .continuous = spec.continuous(),
                           .efficiencies = GenericPriorOf(spec.continuous())};
   if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();
+  if (!CheckCounts(checks, spec)) return checks.status();
   for (int i = 0; i < spec.parameters_size(); ++i) {
     ReadParameter(checks, absl::StrCat("parameters[", i, "]"), spec.parameters(i), calibration);
   }

@@ -92,10 +92,6 @@ LinearProfile ParseProfile(FieldChecks& checks, const std::string& at, const v1:
 }
 
 void ParseProfiles(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
-  if (spec.linear_profiles_size() > kMaxProfiles) {
-    checks.Add("linear_profiles", absl::StrCat(" has ", spec.linear_profiles_size(), "; allowed up to ", kMaxProfiles));
-    return;
-  }
   for (int i = 0; i < spec.linear_profiles_size(); ++i) {
     const std::string at = absl::StrCat("linear_profiles[", i, "]");
     LinearProfile profile = ParseProfile(checks, at + ".", spec.linear_profiles(i));
@@ -110,17 +106,13 @@ void ParseProfiles(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& 
 
 // What another version of the core model was fitted with is kept, for its history, and not used.
 void ParseCalibrations(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
-  if (spec.calibrations_size() > kMaxCalibrations) {
-    checks.Add("calibrations", absl::StrCat(" has ", spec.calibrations_size(), "; allowed up to ", kMaxCalibrations));
-    return;
-  }
   std::vector<Calibration> usable;
   for (int i = 0; i < spec.calibrations_size(); ++i) {
     const v1::CalibrationSpec& calibration = spec.calibrations(i);
     const std::string at = absl::StrCat("calibrations[", i, "]");
     if (calibration.hardware_id() != spec.id()) {
       checks.Add(at + ".hardware_id",
-                 absl::StrCat(" \"", calibration.hardware_id(), "\"; allowed \"", spec.id(), "\""));
+                 absl::StrCat(" ", Quoted(calibration.hardware_id()), "; allowed ", Quoted(spec.id())));
     }
     for (int j = 0; j < i; ++j) {
       const v1::CalibrationSpec& other = spec.calibrations(j);
@@ -180,7 +172,19 @@ void ParseLinks(FieldChecks& checks, const v1::HardwareSpec& spec, Hardware& har
 
 }  // namespace
 
+absl::Status CheckCounts(const v1::HardwareSpec& spec) {
+  FieldChecks checks;
+  if (spec.linear_profiles_size() > kMaxProfiles) {
+    checks.Add("linear_profiles", absl::StrCat(" has ", spec.linear_profiles_size(), "; allowed up to ", kMaxProfiles));
+  }
+  if (spec.calibrations_size() > kMaxCalibrations) {
+    checks.Add("calibrations", absl::StrCat(" has ", spec.calibrations_size(), "; allowed up to ", kMaxCalibrations));
+  }
+  return checks.status();
+}
+
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec) {
+  if (absl::Status status = CheckCounts(spec); !status.ok()) return status;
   FieldChecks checks;
   if (!spec.id().empty()) checks.Id("id", spec.id());
   checks.Known("kind", spec.kind(), v1::HardwareKind_IsValid(spec.kind()));

@@ -90,6 +90,16 @@ absl::StatusOr<int64_t> SqliteDatabase::OneNumber(std::string_view sql) {
   return *row ? statement->Int(0) : 0;
 }
 
+absl::Status SqliteDatabase::CheckInPlace() const {
+  int moved = 0;
+  sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved == 0) return absl::OkStatus();
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"),
+                              ": the file was removed or replaced while it was open; restart the server to use what "
+                              "is there now"));
+}
+
 bool SqliteDatabase::FailedCleanly() const {
   const int code = sqlite3_errcode(database_.get()) & 0xff;
   return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL || code == SQLITE_READONLY;

@@ -47,6 +47,9 @@ class SqliteDatabase {
 
   // How long a statement waits for a lock of another connection.
   void SetBusyTimeout(int milliseconds) { sqlite3_busy_timeout(database_.get(), milliseconds); }
+  // OK while the file is still the one at its path. What is written to a file that was removed or replaced is lost
+  // with this process, and SQLite itself does not notice.
+  absl::Status CheckInPlace() const;
   // Whether the last failure was one that surely left the file as it was: a lock not got, a full disk, a file that
   // may not be written.
   bool FailedCleanly() const;

@@ -62,11 +62,13 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
 
 absl::StatusOr<int64_t> SqliteStore::ReadRevision(absl::Time) {
   absl::MutexLock lock(&read_mutex_);
+  if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
   return reader_.OneNumber("SELECT revision FROM store");
 }
 
 absl::StatusOr<StoreContents> SqliteStore::ReadAll() {
   absl::MutexLock lock(&read_mutex_);
+  if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
   absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
       "SELECT s.revision, s.store_id, e.kind, e.id, e.revision, e.update_time_us, 0, e.value "
       "FROM store s LEFT JOIN entries e ON 1");
@@ -78,6 +80,7 @@ absl::StatusOr<StoreContents> SqliteStore::ReadAll() {
 
 absl::StatusOr<std::optional<StoreChanges>> SqliteStore::ReadChanges(int64_t after, int64_t, absl::Time) {
   absl::MutexLock lock(&read_mutex_);
+  if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
   absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
       "SELECT s.revision, s.store_id, h.kind, h.id, h.revision, h.update_time_us, h.value IS NULL, h.value "
       "FROM store s LEFT JOIN history h ON h.revision > ? ORDER BY h.revision");
@@ -91,6 +94,7 @@ absl::StatusOr<std::optional<StoreChanges>> SqliteStore::ReadChanges(int64_t aft
 
 absl::StatusOr<std::vector<StoredRevision>> SqliteStore::ReadHistory(EntryKind kind, const std::string& id) {
   absl::MutexLock lock(&read_mutex_);
+  if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
   absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
       "SELECT revision, sequence, update_time_us, author, peer, action, value IS NULL, value, "
       "(SELECT store_id FROM store) FROM history WHERE kind = ? AND id = ? ORDER BY sequence DESC");
@@ -124,11 +128,14 @@ absl::StatusOr<StoreWriteResult> SqliteStore::Write(const StoreWrite& write) {
   }
   absl::StatusOr<SqliteTransaction> transaction = SqliteTransaction::Begin(writer_);
   if (!transaction.ok()) return WithOutcome(transaction.status(), kNothingWritten);
+  if (absl::Status status = writer_.CheckInPlace(); !status.ok()) return WithOutcome(status, kNothingWritten);
   absl::StatusOr<StoreWriteResult> result = WriteInside(write);
   if (!result.ok()) return WithOutcome(result.status(), kNothingWritten);
   if (write.dry_run) return result;
   const absl::Status committed = transaction->Commit();
   if (!committed.ok()) return WithOutcome(committed, writer_.FailedCleanly() ? kNothingWritten : kMayBeWritten);
+  // Again: it may have been moved between the first look and the commit.
+  if (absl::Status status = writer_.CheckInPlace(); !status.ok()) return WithOutcome(status, kMayBeWritten);
   return result;
 }
 

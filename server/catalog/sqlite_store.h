@@ -2,7 +2,8 @@
 //
 // Write-ahead log with full synchronisation: what Write acknowledged survives kill -9 and a power cut. A database
 // that another process holds locked until the write's deadline, a full disk or a read-only file is kStoreUnavailable;
-// nothing of that write is then stored. Reads have a connection of their own and wait for no writer.
+// nothing of that write is then stored. A file that was removed or replaced is kStoreUnavailable to every call: what is
+// at its path then is not what is open. Reads have a connection of their own and wait for no writer.
 #ifndef FORETOKEN_SERVER_CATALOG_SQLITE_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_SQLITE_STORE_H_
 

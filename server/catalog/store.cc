@@ -4,12 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checks.h"
 
 namespace foretoken::catalog {
 namespace {
 
 std::string Describe(const StoreWrite& write) {
-  return absl::StrCat(std::string(KindName(write.kind)), " \"", write.id, "\"");
+  return absl::StrCat(std::string(KindName(write.kind)), " ", Quoted(write.id));
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std:
   if (current_etag == write.etag) return absl::OkStatus();
   const std::string found = current_etag ? absl::StrCat("\"", *current_etag, "\"") : "none: nothing is registered";
   return RefusalWithDetail(
-      absl::StrCat(Describe(write), ": etag \"", *write.etag, "\" given; the current one is ", found),
+      absl::StrCat(Describe(write), ": etag ", Quoted(*write.etag), " given; the current one is ", found),
       {.reason = Reason::kEtagMismatch,
        .violations = {{"etag", absl::StrCat("is not the current one, ", found)}},
        .current_etag = current_etag.value_or("")});

@@ -6,12 +6,20 @@
 #include "absl/strings/str_cat.h"
 
 namespace foretoken::ops {
+namespace {
+
+// A peer that says nothing holds a thread until the timeout, so there are more threads than scrapers.
+constexpr char kThreads[] = "16";
+constexpr char kRequestTimeoutMs[] = "1000";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(
     const std::string& address, std::vector<std::shared_ptr<prometheus::Collectable>> collectables) {
   std::unique_ptr<prometheus::Exposer> exposer;
   try {  // the library reports a taken port by an exception; it ends here
-    exposer = std::make_unique<prometheus::Exposer>(address, /*num_threads=*/2);
+    exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", address, "num_threads", kThreads, "request_timeout_ms", kRequestTimeoutMs});
   } catch (const std::exception& error) {
     return absl::UnavailableError(
         absl::StrCat("metrics_listen ", address, ": cannot listen there (", error.what(),

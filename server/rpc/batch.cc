@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checks.h"
 #include "server/rpc/answer.h"
 #include "server/rpc/estimator_api.h"
 #include "server/rpc/field_checker.h"
@@ -28,8 +29,9 @@ void CheckIds(const v1::BatchEstimateRequest& request, FieldChecker& fields) {
     if (id.empty()) continue;
     const auto [first, inserted] = seen.emplace(id, i);
     if (inserted) continue;
-    fields.Add(absl::StrCat("candidates[", i, "].candidate_id"),
-               absl::StrCat("candidate_id \"", id, "\" was given to candidates[", first->second, "] already"));
+    fields.Add(
+        absl::StrCat("candidates[", i, "].candidate_id"),
+        absl::StrCat("candidate_id ", catalog::Quoted(id), " was given to candidates[", first->second, "] already"));
   }
 }
 

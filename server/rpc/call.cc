@@ -17,10 +17,11 @@ bool IsWrite(ops::Rpc rpc) {
 void LogIfNotable(ops::Rpc rpc, const absl::Status& status) {
   const bool fault = absl::IsInternal(status) || absl::IsUnknown(status) || absl::IsUnavailable(status);
   if (!fault && !IsWrite(rpc)) return;
-  ops::Log(fault ? ops::LogLevel::kError : ops::LogLevel::kInfo, "call",
-           {{"method", std::string(ops::NameOf(rpc).method)},
-            {"code", absl::StatusCodeToString(status.code())},
-            {"message", std::string(status.message())}});
+  ops::Log(
+      fault ? ops::LogLevel::kError : ops::LogLevel::kInfo, "call",
+      {{"method", std::string(ops::NameOf(rpc).method)},
+       {"code", absl::StatusCodeToString(status.code())},
+       {"message", Truncate(std::string_view(status.message().data(), status.message().size()), kMaxMessageBytes)}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/parse.h"
 #include "server/rpc/catalog_api.h"
 #include "server/rpc/learn.h"
 #include "server/rpc/registration_checks.h"
@@ -28,6 +29,7 @@ absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& 
                       Abandoned abandoned, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  if (absl::Status status = catalog::CheckCounts(request.spec()); !status.ok()) return WithFieldPrefix(status, "spec.");
   if (absl::Status status = CheckRegistration(request, *catalog.snapshot()); !status.ok()) return status;
   v1::HardwareSpec spec = request.spec();
   if (abandoned()) return GaveUp();  // it waited for a thread

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/violations.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -18,7 +19,7 @@ absl::string_view Name(std::string_view field) {
 }  // namespace
 
 void FieldChecker::Add(std::string_view field, std::string_view description) {
-  violations_.push_back({absl::StrCat(View(parent_), View(field)), std::string(description)});
+  AddViolation(absl::StrCat(View(parent_), View(field)), std::string(description), violations_);
 }
 
 int FieldChecker::Int(std::string_view field, int value, int low, int high) {
@@ -38,11 +39,6 @@ double FieldChecker::Between(std::string_view field, double value, double low, d
   if (!(value >= low && value <= high)) {
     Add(field, absl::StrCat(Name(field), " ", value, "; allowed ", low, " to ", high));
   }
-  return value;
-}
-
-double FieldChecker::Share(std::string_view field, double value) {
-  if (!(value > 0 && value <= 1)) Add(field, absl::StrCat(Name(field), " ", value, "; allowed above 0 to 1"));
   return value;
 }
 

@@ -41,8 +41,8 @@ class FieldChecker {
   double Positive(std::string_view field, double value) { return Between(field, value, kLeast, kMost); }
   // A number of at least 0, not larger than that.
   double NotNegative(std::string_view field, double value) { return Between(field, value, 0, kMost); }
-  // A number above 0 to 1.
-  double Share(std::string_view field, double value);
+  // A number above 0, as Positive, to 1.
+  double Share(std::string_view field, double value) { return Between(field, value, kLeast, 1); }
   // A known enum value, 0 to `last`; 0 where it is not.
   int Enum(std::string_view field, int value, int last);
 

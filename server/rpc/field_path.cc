@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/catalog/field_checks.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -64,7 +65,7 @@ Part PartOf(const FieldDescriptor& top) {
 
 absl::Status NoField(std::string_view path, std::string_view why) {
   const auto view = [](std::string_view text) { return absl::string_view(text.data(), text.size()); };
-  return absl::InvalidArgumentError(absl::StrCat("\"", view(path), "\": ", view(why),
+  return absl::InvalidArgumentError(absl::StrCat(catalog::Quoted(path), ": ", view(why),
                                                  "; allowed: a numeric field of the scenario, the id of a model "
                                                  "or hardware, deployment.engine or a dtype of a deployment"));
 }
@@ -78,7 +79,9 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
   for (const absl::string_view name : absl::StrSplit(result.text_, '.')) {
     if (message == nullptr) return NoField(path, "goes past a field that is not a message");
     const FieldDescriptor* field = message->FindFieldByName(std::string(name));
-    if (field == nullptr) return NoField(path, absl::StrCat("no field \"", name, "\" in ", message->name()));
+    if (field == nullptr)
+      return NoField(path, absl::StrCat("no field ", catalog::Quoted(std::string_view(name.data(), name.size())),
+                                        " in ", message->name()));
     if (field->is_repeated()) return NoField(path, absl::StrCat("\"", name, "\" is repeated"));
     if (result.field_ != nullptr) result.parents_.push_back(result.field_);
     result.field_ = field;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "estimator/violations.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace foretoken::rpc {
@@ -28,7 +29,8 @@ google::rpc::BadRequest BadRequestOf(const RefusalDetail& detail) {
     violation->set_description(Truncate(detail.violations[i].description, kMaxDescriptionBytes));
     if (bad_request.ByteSizeLong() > kMaxDetailBytes - kReservedForCount) {
       violation->set_field("");
-      violation->set_description(absl::StrCat("... and ", detail.violations.size() - i, " more violations"));
+      violation->set_description(
+          absl::StrCat("... and ", AtLeast(detail.violations), detail.violations.size() - i, " more violations"));
       break;
     }
   }

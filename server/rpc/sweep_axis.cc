@@ -116,9 +116,10 @@ absl::Status Axis::ReadTexts(const v1::TextList& list) {
     return WrongKind(field_.kind() == FieldKind::kDtype ? "dtypes" : "numbers, linear or logarithmic");
   }
   values_path_ = path_ + ".texts.values";
+  if (absl::Status status = CheckCount(list.values_size(), values_path_); !status.ok()) return status;
   texts_.assign(list.values().begin(), list.values().end());
   size_ = list.values_size();
-  return CheckCount(size_, values_path_);
+  return absl::OkStatus();
 }
 
 absl::Status Axis::ReadDtypes(const v1::DtypeList& list) {
@@ -126,9 +127,10 @@ absl::Status Axis::ReadDtypes(const v1::DtypeList& list) {
     return WrongKind(field_.kind() == FieldKind::kText ? "texts" : "numbers, linear or logarithmic");
   }
   values_path_ = path_ + ".dtypes.values";
+  if (absl::Status status = CheckCount(list.values_size(), values_path_); !status.ok()) return status;
   dtypes_.assign(list.values().begin(), list.values().end());
   size_ = list.values_size();
-  return CheckCount(size_, values_path_);
+  return absl::OkStatus();
 }
 
 std::string Axis::ValuePath(int index) const {

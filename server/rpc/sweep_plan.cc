@@ -6,15 +6,35 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/parse.h"
 #include "server/rpc/field_checker.h"
 #include "server/rpc/scenario_reader.h"
 
 namespace foretoken::rpc {
 namespace {
 
+constexpr int kMaxAxes = 64;
 constexpr int kMaxErrorDetails = 1000;
 constexpr int kMinChunk = 1024;
 constexpr int kMaxChunk = 4096;
+
+// Lists may hold millions of items of a byte or two: they are counted before they are read, and before the base is
+// copied.
+absl::Status CheckCounts(const v1::SweepRequest& request) {
+  if (request.axes_size() > kMaxAxes) {
+    return Refusal(Reason::kLimitExceeded, "axes", absl::StrCat(request.axes_size(), " axes; allowed 1 to ", kMaxAxes));
+  }
+  if (request.metrics_size() > v1::Metric_MAX) {
+    return Refusal(
+        Reason::kLimitExceeded, "metrics",
+        absl::StrCat(request.metrics_size(), " metrics; allowed at most ", v1::Metric_MAX, ", each of them once"));
+  }
+  const v1::Scenario& base = request.base();
+  const absl::Status hardware = catalog::CheckCounts(base.hardware_spec());
+  if (!hardware.ok()) return WithFieldPrefix(hardware, "base.hardware_spec.");
+  return WithFieldPrefix(catalog::CheckCounts(base.disaggregated_prefill().hardware_spec()),
+                         "base.disaggregated_prefill.hardware_spec.");
+}
 
 void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
   plan.metrics = {v1::METRIC_TTFT_SECONDS, v1::METRIC_TPOT_SECONDS, v1::METRIC_E2E_SECONDS,
@@ -207,6 +227,7 @@ v1::SweepHeader SweepPlan::Header() const {
 
 absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
                                     absl::Time now, int64_t max_points) {
+  if (absl::Status status = CheckCounts(request); !status.ok()) return status;
   SweepPlan plan;
   plan.snapshot = std::move(snapshot);
   plan.now = now;

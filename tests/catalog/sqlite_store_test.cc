@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "absl/time/clock.h"
@@ -40,6 +41,33 @@ TEST(SqliteStoreTest, AFileOfANewerProgramIsRefused) {
   const absl::Status status = SqliteStore::Open(folder.File("c.db")).status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kStoreUnavailable);
   EXPECT_NE(status.message().find("version 99 of a newer program"), absl::string_view::npos) << status;
+}
+
+void ExpectOutOfPlace(SqliteStore& store) {
+  for (const absl::Status& status :
+       {store.Write(Put("b", "2")).status(), store.ReadRevision(absl::InfiniteFuture()).status(),
+        store.ReadAll().status(), store.ReadChanges(0, 0, absl::InfiniteFuture()).status(),
+        store.ReadHistory(EntryKind::kHardware, "a").status()}) {
+    EXPECT_EQ(DetailOf(status).reason, Reason::kStoreUnavailable) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("was removed or replaced while it was open"));
+  }
+  EXPECT_THAT(std::string(store.Write(Put("b", "2")).status().message()), EndsWith("; nothing was written"));
+}
+
+TEST(SqliteStoreTest, AFileThatWasRemovedIsWrittenAndReadNoMore) {
+  const TemporaryFolder folder;
+  const auto store = *SqliteStore::Open(folder.File("c.db"));
+  ASSERT_TRUE(store->Write(Put("a", "1")).ok());
+  std::filesystem::remove(folder.File("c.db"));
+  ExpectOutOfPlace(*store);
+}
+
+TEST(SqliteStoreTest, AFileThatWasReplacedIsWrittenAndReadNoMore) {
+  const TemporaryFolder folder;
+  const auto store = *SqliteStore::Open(folder.File("c.db"));
+  ASSERT_TRUE((*SqliteStore::Open(folder.File("other.db")))->Write(Put("a", "1")).ok());
+  std::filesystem::rename(folder.File("other.db"), folder.File("c.db"));
+  ExpectOutOfPlace(*store);
 }
 
 TEST(SqliteStoreTest, AFileThatIsNoDatabaseIsRefused) {

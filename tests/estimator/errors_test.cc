@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimator/violations.h"
+
 namespace foretoken {
 namespace {
 
@@ -47,12 +49,21 @@ TEST(ErrorsTest, TheMessageTellsTheFirstFive) {
     size_t violations;
     const char* message;
   };
-  const Case cases[] = {{5, "x. x. x. x. x"}, {6, "x. x. x. x. x. And 1 more"}, {900, "x. x. x. x. x. And 895 more"}};
+  const Case cases[] = {{5, "x. x. x. x. x"},
+                        {6, "x. x. x. x. x. And 1 more"},
+                        {255, "x. x. x. x. x. And 250 more"},
+                        {256, "x. x. x. x. x. And at least 251 more"}};
   for (const auto& [count, message] : cases) {
     const absl::Status status = InvalidFields(std::vector<FieldViolation>(count, {"a", "x"}));
     EXPECT_EQ(status.message(), message);
     EXPECT_EQ(DetailOf(status).violations.size(), count);
   }
+}
+
+TEST(ErrorsTest, NoMoreViolationsAreKeptThanACallerIsToldOf) {
+  std::vector<FieldViolation> violations;
+  for (int i = 0; i < 1000; ++i) AddViolation("a", "x", violations);
+  EXPECT_EQ(violations.size(), kMaxViolations);
 }
 
 TEST(ErrorsTest, PrefixGoesBeforeEveryField) {

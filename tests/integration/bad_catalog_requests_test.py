@@ -19,6 +19,14 @@ CATALOG = [
     bad_hardware("NaN bandwidth", "memory_bandwidth_bytes_per_second", memory_bandwidth_bytes_per_second=math.nan),
     bad_hardware("negative memory", "memory_capacity_bytes", memory_capacity_bytes=-1),
     bad_hardware("infinite peak", "peak.bf16_flops_per_second", peak={"bf16_flops_per_second": math.inf}),
+    bad_hardware("many calibrations", "calibrations", calibrations=[{}] * 201),
+    bad_hardware("long notes", "notes", notes="n" * 4097),
+    bad_hardware("long name", "display_name", display_name="n" * 4097),
+    bad_hardware("many sources", "sources", sources=[{"citation": "c"}] * 101),
+    bad_hardware("many fields", "sources[1].fields", sources=[{}, {"fields": ["tdp_watts"] * 101}]),
+    bad_hardware("long field", "sources[0].fields[1]", sources=[{"fields": ["tdp_watts", "f" * 4097]}]),
+    Case("long notes of a model", "CatalogService/RegisterModel", {"spec": model("bad-model", notes="n" * 4097)},
+         "INVALID_ARGUMENT", "INVALID_FIELD", "spec.notes"),
     Case("sample of an unknown model", "CatalogService/RegisterHardware",
          {"spec": hardware("bad-hardware"), "samples": [{"model_id": "no-such", "batch_size": 1, "prompt_tokens": 8,
                                                          "output_tokens": 1, "ttft_seconds": 0.1}] * 2},
@@ -59,6 +67,24 @@ class BadCatalogRequests(BadRequestTestCase):
         self.check(cases)
         stale = self.refusal("CatalogService/RegisterHardware", {"spec": spec, "etag": "stale"})
         self.assertEqual(stale.metadata.get("current_etag"), etag)
+
+    def test_texts_up_to_the_limit_are_kept(self):
+        spec = hardware("wordy", notes="n" * 4096, sources=[{"citation": "c"}] * 100)
+        self.server.client.call("CatalogService/RegisterHardware", spec=spec)
+        entry = self.server.client.call("CatalogService/GetHardware", hardware_id="wordy").entry
+        self.assertEqual((len(entry.spec.notes), len(entry.spec.sources)), (4096, 100))
+
+    def test_what_is_quoted_of_a_write_is_printable_and_short(self):
+        odd = "\x1b[2J\n" + "a" * 1_000_000
+        spec = hardware("odd")
+        self.server.client.call("CatalogService/RegisterHardware", spec=spec)
+        version = self.server.client.call("CatalogService/ListCalibrations").entries[0].spec.model_version
+        calibrated = {**spec, "calibrations": [{"hardware_id": odd, "model_version": version}]}
+        for request in ({"spec": spec, "etag": odd}, {"spec": calibrated, "etag": "*"}):
+            message = self.refusal("CatalogService/RegisterHardware", request).message
+            self.assertTrue(message.isprintable(), message)
+            self.assertLess(len(message), 1100)
+        self.assertLess(max(map(len, self.server.log().splitlines())), 2000)
 
 
 if __name__ == "__main__":

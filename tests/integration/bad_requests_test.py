@@ -78,6 +78,9 @@ SCENARIOS = [
     bad_deployment("more stages than layers", "pipeline_parallel", pipeline_parallel=33),
     bad_deployment("price past all numbers", "price_per_device_hour", price_per_device_hour=1e308),
     bad_deployment("smallest network", "scale_out_bytes_per_second", scale_out_bytes_per_second=5e-324),
+    bad_workload("smallest share", "compute_utilization", compute_utilization=5e-324),
+    bad_workload("share of infinite times", "compute_utilization", compute_utilization=1e-310),
+    bad_deployment("smallest memory", "memory_utilization", memory_utilization=1e-310),
     bad_workload("smallest tokenizer", "tokenizer_tokens_per_second", tokenizer_tokens_per_second=5e-324),
     bad_workload("less than a token on average", "output_length_distribution.mean_tokens",
                  output_length_distribution={"mean_tokens": 1e-9}),
@@ -121,6 +124,14 @@ BATCHES_AND_SWEEPS = [
     bad_axes("no axis", "axes"),
     bad_axes("axis of nothing", "axes[0]", axis("workload.batch_size")),
     bad_axes("empty axis", "axes[0].numbers.values", axis("workload.batch_size", numbers={"values": []})),
+    bad_axes("many axes", "axes", *[{}] * 65, reason="LIMIT_EXCEEDED"),
+    Case("many metrics", SWEEP, {"base": scenario(), "axes": [BATCH_AXIS], "metrics": ["METRIC_TTFT_SECONDS"] * 41},
+         "INVALID_ARGUMENT", "LIMIT_EXCEEDED", "metrics"),
+    Case("many calibrations", SWEEP,
+         {"base": scenario(hardware_id=None, hardware_spec=hardware("inline", calibrations=[{}] * 201)),
+          "axes": [BATCH_AXIS]}, "INVALID_ARGUMENT", "INVALID_FIELD", "base.hardware_spec.calibrations"),
+    bad_axes("many texts", "axes[0].texts.values", axis("model_id", texts={"values": [""] * 250_001}),
+             reason="LIMIT_EXCEEDED"),
     bad_axes("axis twice", "axes[1].field", BATCH_AXIS, BATCH_AXIS),
     bad_axes("unknown field", "axes[0].field", axis("workload.batch", numbers={"values": [1.0]})),
     bad_axes("numbers for an id", "axes[0]", axis("model_id", numbers={"values": [1.0]})),
@@ -145,6 +156,26 @@ class BadRequests(BadRequestTestCase):
 
     def test_batches_and_sweeps(self):
         self.check(BATCHES_AND_SWEEPS)
+
+    def test_a_million_faults_cost_no_more_than_they_take_to_read(self):
+        """4 MB of empty axes: the server's memory grows by what the request takes, not by a text for each."""
+        before = self.server.peak_memory_bytes()
+        self.check([bad_axes("a million axes", "axes", *[{}] * 1_000_000, reason="LIMIT_EXCEEDED")])
+        self.assertLess(self.server.peak_memory_bytes() - before, 300 << 20)
+
+    def test_faults_past_what_a_reply_holds_are_said_to_be_more(self):
+        axes = [axis("workload.batch_size", numbers={"values": [1.0] + [0.0] * 1000})]
+        refused = self.refusal(SWEEP, {"base": scenario(), "axes": axes})
+        self.assertIn("And at least 251 more", refused.message)
+
+    def test_what_is_quoted_is_printable_and_short(self):
+        odd = "\x1b[2J\n" + "a" * 1000
+        for path, request in ((SWEEP, {"base": scenario(), "axes": [axis(odd, numbers={"values": [1.0]})]}),
+                              (BATCH, {"base": scenario(), "candidates": [{"candidate_id": odd}] * 2})):
+            message = self.refusal(path, request).message
+            self.assertTrue(message.isprintable(), message)
+            self.assertIn('"?[2J?aaa', message)
+            self.assertLess(len(message), 600)
 
     def test_solve(self):
         def solve(name, field, **request):

@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -13,7 +14,7 @@ import grpc
 
 from foretoken_api import Refused
 from scenarios import hardware, model, scenario
-from server_process import ServerProcess
+from server_process import SERVER, ServerProcess
 
 VISIBLE_SECONDS = 3  # "about a second", with room for a busy machine
 DRAIN_SECONDS = 2
@@ -145,6 +146,57 @@ class Drain(unittest.TestCase):
             began = time.monotonic()
             self.assertEqual(server.terminate(), 0)
             self.assertLess(time.monotonic() - began, 5)
+
+
+class Addresses(unittest.TestCase):
+    def test_an_address_that_means_something_else_is_refused(self):
+        for flag in ("--listen=127.0.0.1:99999", "--listen=127.0.0.1:65536", "--listen=127.0.0.1", "--listen=",
+                     "--listen=50051", "--listen=:50051", "--listen=127.0.0.1:", "--listen=127.0.0.1:-1",
+                     "--listen=127.0.0.1:80x", "--listen=::1:50051", "--listen=unix:", "--metrics_listen=56237",
+                     "--metrics_listen=127.0.0.1:99999", "--metrics_listen=unix:/tmp/metrics"):
+            with self.subTest(flag):
+                ended = subprocess.run([SERVER, "--catalog_store=memory:", flag], text=True, capture_output=True,
+                                       timeout=60, check=False)
+                self.assertEqual(ended.returncode, 2, ended.stderr)
+                self.assertIn(flag + "; allowed HOST:PORT with a port of 0 to 65535", ended.stderr)
+
+    def test_no_metrics_are_served_where_no_address_is_given(self):
+        with ServerProcess(flags=["--metrics_listen="]) as server:
+            self.assertIn("metrics=off", server.log())
+
+
+class SilentPeers(unittest.TestCase):
+    def test_connections_that_say_nothing_do_not_hold_up_metrics(self):
+        with ServerProcess() as server:
+            host, port = server.metrics_address.split(":")
+            silent = [socket.create_connection((host, int(port)), timeout=5) for _ in range(40)]
+            try:
+                for connection in silent:
+                    connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+                self.assertIn("foretoken_build_info", server.metrics())  # within the helper's five seconds
+            finally:
+                for connection in silent:
+                    connection.close()
+
+
+class Log(unittest.TestCase):
+    def test_what_the_protobuf_library_says_has_the_form_of_every_line(self):
+        with ServerProcess() as server:
+            bad = b"\x0a\x03\x0a\x01\xff"  # scenario.model_id is no UTF-8
+            with self.assertRaises(grpc.RpcError):
+                server.client.channel.unary_unary("/foretoken.v1.EstimatorService/Estimate")(bad, timeout=10)
+            server.terminate()
+            lines = server.log().splitlines()
+            self.assertTrue(any("event=protobuf" in line and "UTF-8" in line for line in lines), lines)
+            self.assertTrue(all(line.startswith("time=") for line in lines), lines)
+
+    def test_the_message_of_a_write_is_cut(self):
+        with ServerProcess() as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("one"))
+            with self.assertRaises(Refused):
+                server.client.call("CatalogService/DeleteHardware", hardware_id="one", etag="e" * 3_000_000)
+            server.terminate()
+            self.assertLess(max(map(len, server.log().splitlines())), 2000)
 
 
 class SharedStore(unittest.TestCase):

@@ -85,6 +85,11 @@ class ServerProcess:
         with urllib.request.urlopen(f"http://{self.metrics_address}/metrics", timeout=5) as reply:
             return reply.read().decode()
 
+    def peak_memory_bytes(self):
+        """The most memory that the process had so far."""
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as status:
+            return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
     def cli(self, *arguments, timeout=60, **kwargs):
         """Runs the command line against this server; the finished process with its texts."""
         environment = {**os.environ, "FORETOKEN_SERVER": self.address}

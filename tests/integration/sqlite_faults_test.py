@@ -107,11 +107,12 @@ class DiskFull(unittest.TestCase):
             i = 0
             while journal.codes["UNAVAILABLE"] < 3 and i < 2000:
                 i += 1
-                writer.write(f"big-{i}", f"{i}/" + "x" * 8000)
+                writer.write(f"big-{i}", f"{i}/" + "x" * 4000)
             self.assertGreater(journal.counts()["acknowledged"], 10)
             self.assertGreaterEqual(journal.codes["UNAVAILABLE"], 3)
             with self.assertRaises(Refused) as refused:
-                server.client.call("CatalogService/RegisterHardware", spec=hardware("huge", notes="x" * 100_000))
+                sources = [{"citation": "x" * 4000}] * 30
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("huge", sources=sources))
             self.assertIn("disk is full (free some space beside it)", refused.exception.message)
             server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="big-1"))
             os.remove(self.ballast(server))
@@ -119,6 +120,56 @@ class DiskFull(unittest.TestCase):
             writer.stop()
             check_agreement(self, [server], journal)
             print(f"disk full: {dict(journal.counts())}")
+
+
+class OutOfPlace(unittest.TestCase):
+    """The file is removed or replaced while a server has it open: what it would write there is lost with it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="foretoken-out-of-place-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = os.path.join(self.folder, "inner", "catalog.db")
+        os.mkdir(os.path.dirname(self.store))
+
+    def remove_file(self):
+        for suffix in ("", "-wal", "-shm"):
+            os.remove(self.store + suffix)
+
+    def remove_folder(self):
+        shutil.rmtree(os.path.dirname(self.store))
+
+    def replace(self):
+        with sqlite3.connect(self.store) as source, sqlite3.connect(self.store + ".new") as copy:
+            source.backup(copy)
+        source.close()
+        copy.close()
+        os.rename(self.store + ".new", self.store)
+
+    def check(self, displace):
+        with ServerProcess(store=self.store) as server:
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("kept"))
+            displace()
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
+            self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+            self.assertIn("was removed or replaced while it was open", refused.exception.message)
+            self.assertTrue(refused.exception.message.endswith(NOTHING), refused.exception.message)
+
+            def stale():
+                reply = server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="kept"))
+                return reply.catalog_revision.HasField("stale_since")
+
+            wait_until(stale, 10, "estimates go on, marked as stale")
+            self.assertIn("event=catalog_stale", server.log())
+
+    def test_a_removed_file(self):
+        self.check(self.remove_file)
+
+    def test_a_removed_folder(self):
+        self.check(self.remove_folder)
+
+    def test_a_replaced_file(self):
+        self.check(self.replace)
 
 
 class OtherFiles(unittest.TestCase):
