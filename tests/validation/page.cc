@@ -107,10 +107,12 @@ std::vector<std::pair<std::string, std::string>> Plots(const Case& c) {
 
 std::string Page(const Study& study) {
   std::string page = absl::StrCat(
-      "# Errors on measurements that no fit has seen\n\nWritten by `tests/validation/run`; do not edit. ", study.used,
+      "# Errors against public measurements\n\nWritten by `tests/validation/run`; do not edit. ", study.used,
       " measured runs of `tests/validation`.\n\nMedian absolute percentage error within each (file, hardware, engine, "
       "model), mean across; in brackets the number of groups. Five samples: median over all rows, devices, engines and "
-      "20 draws.\n\n",
+      "20 draws. The priors as they ship were chosen with all rows in view; in the other cases no fit has seen the "
+      "rows "
+      "that it is scored by.\n\n",
       Headlines(study.cases));
   absl::StrAppend(&page,
                   "\n## Bands\n\nShare of rows inside an 80% band (measured over predicted) that was made "
