@@ -31,9 +31,8 @@ Prompts Admitted(const LiveLoad& load, const Workload& workload) {
   return PromptsOf(std::min(prompts.count, seats), load.in_flight_prefill_tokens, workload);
 }
 
-std::optional<double> StepTokens(const Deployment& deployment, const LiveLoad& load) {
-  std::optional<double> tokens;
-  if (deployment.prefill_chunk_tokens) tokens = *deployment.prefill_chunk_tokens;
+std::optional<double> StepTokens(const Workload& workload, const Deployment& deployment, const LiveLoad& load) {
+  std::optional<double> tokens = ChunkTokens(workload, deployment);
   if (load.max_num_batched_tokens) {
     const double left = *load.max_num_batched_tokens - load.running_sequences.value_or(0);
     tokens = std::min(tokens.value_or(kInfinity), std::max(1.0, left));
@@ -123,7 +122,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
           .in_flight = Admitted(load, w),
           .waiting = Waiting(load, w, warnings),
           .arriving = {.count = replica.capacity.batch, .tokens = FreshTokens(w)},
-          .step_tokens = StepTokens(scenario.deployment, load)};
+          .step_tokens = StepTokens(scenario.workload, scenario.deployment, load)};
 }
 
 absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, std::vector<Warning>& warnings) {

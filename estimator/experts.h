@@ -17,7 +17,7 @@ inline double DistinctExperts(double experts, double log_missed, double tokens) 
 }
 
 // Expected largest of `count` independent standard normal deviates. Sources: Blom's plotting position, the quantile by
-// Tukey's lambda distribution; within 0.03 for up to 1,000.
+// Tukey's lambda distribution; within 0.03 for up to 100.
 inline double LargestDeviate(double count) {
   const double p = (count - 0.375) / (count + 0.25);
   return 4.91 * (std::pow(p, 0.14) - std::pow(1 - p, 0.14));

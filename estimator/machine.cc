@@ -70,15 +70,6 @@ void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wan
        absl::StrCat("hardware_spec.", wanted.field)});
 }
 
-void WarnOfVectorRate(const Hardware& hardware, std::vector<Warning>* warnings) {
-  if (warnings == nullptr) return;
-  warnings->push_back({WarningCode::kFigureAbsent,
-                       absl::StrCat("hardware ", hardware.id,
-                                    " states no peak.fp32_flops_per_second; decode attention is taken to reach the "
-                                    "matrix peak, so that long contexts may be told too fast"),
-                       "hardware_spec.peak.fp32_flops_per_second"});
-}
-
 // Joins the links, or names the one that is missing.
 absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
                                   const Efficiencies& efficiencies) {
@@ -154,10 +145,9 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
   if (!fabric.ok()) return fabric.status();
 
   // Without a stated vector rate the matrix rate is the only roof known.
-  if (!hardware.peak.fp32) WarnOfVectorRate(hardware, warnings);
   const FlopsPerSecond vector = hardware.peak.fp32.value_or(head_peak->rate);
-  const FlopsPerSecond roof =
-      std::max(vector, head_peak->rate);  // an efficiency above 1 is of kernels on the matrix units
+  // An efficiency above 1 is of kernels on the matrix units.
+  const FlopsPerSecond roof = std::max(vector, head_peak->rate);
   const FlopsPerSecond attention = head_peak->rate * efficiencies.prefill_attention;
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   return Machine{

@@ -1,5 +1,8 @@
 #include "estimator/model.h"
 
+#include "absl/strings/str_cat.h"
+#include "estimator/errors.h"
+
 namespace foretoken {
 namespace {
 
@@ -105,6 +108,12 @@ ParameterCounts CountParameters(const Model& model) {
       model.mixture_of_experts ? model.mixture_of_experts->dense_intermediate_size : model.intermediate_size;
   if (counts.dense_layers > 0) counts.dense_mlp_per_layer = Mlp(model, dense_width);
   return counts;
+}
+
+absl::Status CheckSupported(const Model& model, std::string_view field) {
+  if (model.unsupported_reason.empty()) return absl::OkStatus();
+  return Refusal(Reason::kUnsupportedModel, field,
+                 absl::StrCat("model ", model.id, " is listed but not supported: ", model.unsupported_reason));
 }
 
 }  // namespace foretoken

@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "estimator/dtype.h"
 
 namespace foretoken {
@@ -100,6 +102,9 @@ struct ParameterCounts {
 // Leading first_k_dense_replace layers are dense; of the others, every moe_layer_freq-th is a MoE layer.
 // REQUIRES: heads, head size and widths are set; moe_layer_freq is at least 1.
 ParameterCounts CountParameters(const Model& model);
+
+// Errors: kUnsupportedModel, about `field`, with the model's reason: it is known, but nothing can be told of it.
+absl::Status CheckSupported(const Model& model, std::string_view field);
 
 }  // namespace foretoken
 

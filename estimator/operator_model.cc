@@ -19,12 +19,6 @@
 namespace foretoken {
 namespace {
 
-absl::Status CheckSupported(const Model& model) {
-  if (model.unsupported_reason.empty()) return absl::OkStatus();
-  return Refusal(Reason::kUnsupportedModel, "model",
-                 absl::StrCat("model ", model.id, " is listed but not supported: ", model.unsupported_reason));
-}
-
 // Every stage of a pipeline holds a layer.
 absl::Status CheckStages(const Model& model, const Deployment& deployment) {
   const int stages = deployment.pipeline_parallel;
@@ -62,6 +56,17 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
       {WarningCode::kFigureAbsent,
        absl::StrCat("the catalog has no calibration of engine ", engine, " for this; answered as without an engine"),
        "deployment.engine"});
+}
+
+// Decode attention of a cache that is not latent is on the vector units.
+void WarnOfVectorRate(const Scenario& scenario, std::vector<Warning>* warnings) {
+  const Hardware& hardware = *scenario.hardware;
+  if (warnings == nullptr || hardware.peak.fp32 || scenario.model->latent_attention) return;
+  warnings->push_back({WarningCode::kFigureAbsent,
+                       absl::StrCat("hardware ", hardware.id,
+                                    " states no peak.fp32_flops_per_second; decode attention is taken to reach the "
+                                    "matrix peak, so that long contexts may be told too fast"),
+                       "hardware_spec.peak.fp32_flops_per_second"});
 }
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
@@ -185,6 +190,7 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;
+  if (!floor) WarnOfVectorRate(scenario, warnings);
   StepModel model{.shard = MakeShard(*scenario.model, d),
                   .machine = *machine,
                   .efficiencies = efficiencies,
@@ -197,7 +203,7 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
 
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
-  if (absl::Status supported = CheckSupported(*asked.model); !supported.ok()) return supported;
+  if (absl::Status supported = CheckSupported(*asked.model, "model_id"); !supported.ok()) return supported;
   std::unique_ptr<Scenario> adjusted;
   if (asked.workload.output_lengths) {
     adjusted = std::make_unique<Scenario>(asked);

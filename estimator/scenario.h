@@ -42,9 +42,9 @@ struct Deployment {
   int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
 };
 
-// Fills unspecified dtypes: weights in the model's native dtype; activations in the weight dtype where engines
-// compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation dtype, or bf16 where
-// that has 8 bits or fewer.
+// Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
+// dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
+// dtype, or bf16 where that has 8 bits or fewer.
 void ResolveDtypes(const Model& model, Deployment& deployment);
 
 // Tokens of prompts that engines take into one step by default: vLLM's max_num_batched_tokens, SGLang's

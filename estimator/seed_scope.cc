@@ -57,10 +57,7 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
 }  // namespace
 
 absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
-  if (!scenario.model->unsupported_reason.empty()) {
-    return Refusal(Reason::kUnsupportedModel, "model_spec",
-                   absl::StrCat("model ", scenario.model->id, ": ", scenario.model->unsupported_reason));
-  }
+  if (absl::Status supported = CheckSupported(*scenario.model, "model_id"); !supported.ok()) return supported;
   const Workload& w = scenario.workload;
   const Part parts[] = {
       {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},

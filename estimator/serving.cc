@@ -73,14 +73,6 @@ double MostRunning(const Replica& replica) {
   return load && load->max_num_seqs ? std::min<double>(fits, *load->max_num_seqs) : fits;
 }
 
-double PromptsPerStep(const Replica& replica, double running) {
-  const Workload& w = replica.scenario.workload;
-  const double tokens = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
-  const double fit = std::floor(*ChunkTokens(w, replica.scenario.deployment) / tokens);
-  const double steps = Rounds(replica.speculator, w.output_tokens - 1.0) * replica.model.shard.stages;
-  return std::clamp(running / (steps + 1), 1.0, std::max(1.0, fit));
-}
-
 double HeldHalfway(const Workload& workload, double running) {
   const double prompt = workload.prompt_tokens;
   return running * (prompt + workload.output_tokens / 2.0) / (prompt + workload.output_tokens);

@@ -69,10 +69,6 @@ struct Served {
 // fits to its end.
 double MostRunning(const Replica& replica);
 
-// Prompts that a step of continuous batching takes on average where `running` requests are on a replica: as many as
-// come for each of their decode steps, what a chunk holds at most, one at least.
-double PromptsPerStep(const Replica& replica, double running);
-
 // Of `running` sequences that are halfway through their outputs on average: as many whole ones hold the same KV.
 double HeldHalfway(const Workload& workload, double running);
 

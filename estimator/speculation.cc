@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
-#include "estimator/errors.h"
 #include "estimator/operator_model.h"
 
 namespace foretoken {
@@ -25,11 +23,8 @@ Deployment DraftDeployment(const Scenario& scenario) {
 
 absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Efficiencies& efficiencies) {
   const Speculation& speculation = *scenario.speculation;
-  if (!speculation.draft->unsupported_reason.empty()) {
-    return Refusal(Reason::kUnsupportedModel, "speculative_decoding.draft_model_id",
-                   absl::StrCat("draft model ", speculation.draft->id,
-                                " is listed but not supported: ", speculation.draft->unsupported_reason));
-  }
+  absl::Status supported = CheckSupported(*speculation.draft, "speculative_decoding.draft_model_id");
+  if (!supported.ok()) return supported;
   Scenario draft = scenario;
   draft.model = speculation.draft;
   draft.deployment = DraftDeployment(scenario);

@@ -13,6 +13,7 @@
 #include "estimator/linear_profile.h"
 #include "estimator/memory.h"
 #include "server/catalog/calibration_spec.h"
+#include "server/catalog/field_checks.h"
 #include "server/catalog/parse.h"
 #include "server/rpc/field_checker.h"
 
@@ -77,11 +78,11 @@ bool AreForTheSame(const v1::CalibrationSpec& a, const v1::CalibrationSpec& b) {
 
 std::string Described(const v1::CalibrationSpec& spec) {
   const auto named = [](const char* what, const std::string& name) {
-    return name.empty() ? absl::StrCat("any ", what) : absl::StrCat(what, " \"", name, "\"");
+    return name.empty() ? absl::StrCat("any ", what) : absl::StrCat(what, " ", catalog::Quoted(name));
   };
   return absl::StrCat(named("hardware", spec.hardware_id()), ", ", named("engine", spec.engine()),
                       spec.continuous() ? ", continuous batching" : "",
-                      spec.model_id().empty() ? "" : absl::StrCat(", model \"", spec.model_id(), "\""));
+                      spec.model_id().empty() ? "" : absl::StrCat(", model ", catalog::Quoted(spec.model_id())));
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Sn
   absl::flat_hash_map<std::string, int> places;
   const auto refuse = [&](int place, const std::string& holder) {
     fields.Add(absl::StrCat("spec.calibrations[", place, "].id"),
-               absl::StrCat("id \"", spec.calibrations(place).id(), "\" is taken by ", holder,
+               absl::StrCat("id ", catalog::Quoted(spec.calibrations(place).id()), " is taken by ", holder,
                             "; allowed: one that no other calibration has"));
   };
   for (int i = 0; i < spec.calibrations_size(); ++i) {

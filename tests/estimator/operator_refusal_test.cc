@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Reason::kOutOfMemory, "workload.batch_size",
                     "largest batch_size that fits at tensor_parallel 1: 0"},
         RefusalCase{"unsupported", [](Scenario&, Model& m, Hardware&) { m.unsupported_reason = "hybrid layers"; },
-                    Reason::kUnsupportedModel, "model", "hybrid layers"},
+                    Reason::kUnsupportedModel, "model_id", "hybrid layers"},
         RefusalCase{"live load at a rate",
                     [](Scenario& s, Model&, Hardware&) {
                       s.live_load = LiveLoad{.running_sequences = 1};

@@ -84,7 +84,7 @@ TEST_F(RefusalTest, WhatCannotBeAnsweredSaysWhy) {
        },
        grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.hardware_spec.interconnect_bytes_per_second"},
       {"unsupported model", [](auto& s) { s.set_model_id("jamba-v0.1"); }, grpc::FAILED_PRECONDITION,
-       "UNSUPPORTED_MODEL", "scenario.model"},
+       "UNSUPPORTED_MODEL", "scenario.model_id"},
       {"no profile", [](auto& s) { s.set_method(v1::METHOD_LINEAR_PROFILE); }, grpc::FAILED_PRECONDITION, "NO_PROFILE",
        "scenario.hardware_spec.linear_profiles"},
       {"continuous without a cache",
