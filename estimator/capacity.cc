@@ -53,7 +53,7 @@ int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
 void AddModel(const Shard& shard, double tokens, Capacity& c) {
   c.weights += shard.weights_of_fullest_device;
   c.kv_per_sequence += KvPerSequence(shard, tokens);
-  c.kv_per_token += shard.layers / shard.stages * shard.kv_elements * shard.kv;
+  c.kv_per_token += KvOfTokens(shard, shard.layers);
 }
 
 std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }

@@ -47,9 +47,9 @@ inline double KeptTokens(const AttentionGroup& group, double context) {
   return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
 }
 
-// KV cache on a device of so many tokens, each counted once per layer.
+// KV cache of so many tokens, each counted once per layer, on a device of the stage with most layers.
 inline Bytes KvOfTokens(const Shard& shard, double token_layers) {
-  return token_layers / shard.stages * shard.kv_elements * shard.kv;
+  return token_layers * shard.fullest_stage * shard.kv_elements * shard.kv;
 }
 
 // KV cache that a device keeps of a sequence of `context` tokens. REQUIRES: a whole number below 2^31.

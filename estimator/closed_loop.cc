@@ -22,10 +22,8 @@ struct OtherPrefills {
 // decode steps, what a chunk holds at most, one at least.
 double PromptsPerStep(const Replica& replica, double running) {
   const Workload& w = replica.scenario.workload;
-  const double tokens = std::max(1, w.prompt_tokens - w.cached_prefix_tokens);
-  const double fit = std::floor(*ChunkTokens(w, replica.scenario.deployment) / tokens);
   const double steps = Rounds(replica.speculator, w.output_tokens - 1.0) * replica.model.shard.stages;
-  return std::clamp(running / (steps + 1), 1.0, std::max(1.0, fit));
+  return std::clamp(running / (steps + 1), 1.0, PromptsThatFit(w, replica.scenario.deployment));
 }
 
 PrefillShape PromptsOf(const Replica& replica, double together) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "absl/strings/str_format.h"
 #include "estimator/batch.h"
@@ -13,68 +14,103 @@
 namespace foretoken {
 namespace {
 
-// The replica while `decoding` sequences decode on average. Arrivals see that many; one that decodes sees itself too.
+// Prompts that a step takes at most.
+double MostTogether(const Replica& replica, double most) {
+  return std::min(PromptsThatFit(replica.scenario.workload, replica.scenario.deployment), std::max(1.0, most));
+}
+
+// Steps that a request decodes in, for each of those that its prompt takes: as many decode on average as steps take
+// prompts. With pp stages that many steps follow each other while a microbatch makes one token.
+double StepsPerPrompt(const Replica& replica) {
+  const Workload& w = replica.scenario.workload;
+  const double rounds = Rounds(replica.speculator, w.output_tokens - 1.0);
+  return rounds * replica.model.shard.stages / PrefillChunks(PromptShape(w, replica.scenario.deployment, 1));
+}
+
+// The replica while each step takes `arriving` prompts on average, or that share of one; their number is binomial, as
+// many at most as fit. Arrivals see those that decode; one that decodes sees itself too.
 class OperatingPoint {
  public:
-  OperatingPoint(const Replica& replica, double most, double decoding)
-      : workload_(replica.scenario.workload),
+  OperatingPoint(const Replica& replica, double most, double arriving)
+      : replica_(replica),
         stages_(replica.model.shard.stages),
-        decoding_(Steps() < 1 ? 0 : decoding),  // nobody decodes where the first token is the last
+        fit_(MostTogether(replica, most)),
+        arriving_(arriving),
+        decoding_(arriving * StepsPerPrompt(replica)),
         running_(std::min(most, decoding_ + 1)),
-        mixed_(MixRounds(
-            replica.model, replica.speculator, PromptShape(workload_, replica.scenario.deployment, 1),
-            {.sequences = decoding_ / stages_, .context = workload_.prompt_tokens + workload_.output_tokens / 2.0})),
+        mixed_(Mix(Together())),
         curve_(replica.model, replica.speculator, std::max(1.0, running_ / stages_)),
-        rounds_(Rounds(replica.speculator, Steps())),
-        decode_(curve_.Sum(workload_.prompt_tokens + 1.0, workload_.prompt_tokens + Steps())) {}
+        decode_(curve_.Sum(Prompt() + 1, Prompt() + Steps())) {}
 
-  double Steps() const { return workload_.output_tokens - 1.0; }
+  double Steps() const { return replica_.scenario.workload.output_tokens - 1.0; }
   double running() const { return running_; }
   Seconds riding() const { return mixed_.riding; }
   // All decode steps of a request, without the prefills between them.
   const TimeParts& Decode() const { return decode_; }
-  TimeParts Step(double j) const { return curve_.Step(workload_.prompt_tokens + j); }
-  // X: time that the prefill of a request takes from the others.
-  Seconds Prefill() const { return mixed_.added / stages_; }
-  // M: time of the steps that hold its chunks; the next prompt has to wait for their end.
-  Seconds PromptSteps() const { return mixed_.steps / stages_; }
-  // Half of the step that runs as a request arrives, where one does: 1 - exp(-B) of the time.
-  Seconds Residual() const {
-    if (Steps() < 1) return Seconds(0);
-    return (1 - std::exp(-decoding_)) * Decode().Total() / rounds_ / (2 * stages_);
+  std::function<TimeParts(double)> Step() const {
+    return [curve = curve_, prompt = Prompt()](double j) { return curve.Step(prompt + j); };
   }
+  // X: time that the prefill of a request takes from the others.
+  Seconds Prefill() const { return mixed_.added / (Together() * stages_); }
   // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
   double Rate() const {
-    if (Steps() < 1) return 1 / Prefill().value();
+    if (Steps() < 1) return arriving_ * stages_ / mixed_.steps.value();
     return decoding_ / (Decode().Total() + decoding_ * Prefill()).value();
+  }
+  // Prompts at this point, which is in balance at `rate`.
+  StepQueue Queue(double rate) const {
+    const Seconds empty = EmptyStep();
+    return {.rate = rate,
+            .empty = empty,
+            .each = std::max(Seconds(0), mixed_.steps / stages_ - empty) / Together(),
+            .most = fit_,
+            .longest = Mix(fit_).steps / stages_,
+            .idle = std::exp(-decoding_)};
   }
 
  private:
-  const Workload& workload_;
+  double Prompt() const { return replica_.scenario.workload.prompt_tokens; }
+  // Prompts in the step that takes a request's own: of a replica that is idle, its own alone.
+  double Together() const {
+    const double alone = std::exp(-decoding_) * std::pow(1 - arriving_ / fit_, fit_);
+    return 1 + (1 - alone) * arriving_ * (1 - 1 / fit_);
+  }
+  MixedPrefill Mix(double together) const {
+    const Workload& w = replica_.scenario.workload;
+    const Riders riders{.sequences = decoding_ / stages_, .context = Prompt() + w.output_tokens / 2.0};
+    const PrefillShape prompts = PromptShape(w, replica_.scenario.deployment, together);
+    return MixRounds(replica_.model, replica_.speculator, prompts, riders);
+  }
+  // A step that takes no prompt; where nobody decodes, what it takes before the first.
+  Seconds EmptyStep() const {
+    if (Steps() < 1) return StepTime(replica_.model, {}).Total() / stages_;
+    return Decode().Total() / (Rounds(replica_.speculator, Steps()) * stages_);
+  }
+
+  const Replica& replica_;
   double stages_;
-  double decoding_;
+  double fit_;
+  double arriving_;
+  double decoding_;  // B; none where the first token is the last
   double running_;
   MixedPrefill mixed_;
   TokenCurve curve_;
-  double rounds_;
   TimeParts decode_;
 };
 
-// Most that can decode on average. A step takes one chunk: in the steps of one prompt each of them makes a token, with
-// pp stages in every pp-th of them, and a request makes as many as it has decode steps.
-double MostDecoding(const Replica& replica, double most) {
-  const Workload& w = replica.scenario.workload;
-  const double steps = Rounds(replica.speculator, w.output_tokens - 1.0);
-  const double chunks = PrefillChunks(PromptShape(w, replica.scenario.deployment, 1));
-  return std::min(most, steps * replica.model.shard.stages / chunks);
+// Most prompts that a step takes on average: as many as fit, or as many as keep the seats taken.
+double MostArriving(const Replica& replica, double most) {
+  const double fit = MostTogether(replica, most);
+  const double each = StepsPerPrompt(replica);
+  return each > 0 ? std::min(fit, most / each) : fit;
 }
 
 // The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
 OperatingPoint Balance(const Replica& replica, double most, double rate) {
-  constexpr double kClose = 1e-7;
+  constexpr int kHalvings = 40;
   double low = 0;
-  double high = MostDecoding(replica, most);
-  while (high - low > kClose * (1 + low)) {
+  double high = MostArriving(replica, most);
+  for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
     (OperatingPoint(replica, most, middle).Rate() < rate ? low : high) = middle;
   }
@@ -90,28 +126,32 @@ absl::Status Unstable(const Replica& replica, double most, double stable) {
                                  replica.scenario.hardware->id, most, stable * replicas));
 }
 
-// What a request meets at the point that is in balance.
+// What a request meets at the point that is in balance. Of the prompts that come while its own waits and is prefilled,
+// more delay its decode than do on average.
 Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate) {
   const Workload& w = replica.scenario.workload;
-  const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
-  Served served{.prefill = PromptPhase(replica, w, 1),
+  const StepQueue queue = point.Queue(rate);
+  const double together = queue.Together();
+  Served served{.prefill = PromptPhase(replica, w, together),
                 .decode = point.Decode(),
                 .decode_steps = point.Steps(),
                 .running = point.running(),
                 .held = HeldHalfway(w, point.running()),
                 .read = point.running(),
+                .prefilled = together,
                 .requests_per_second = *w.request_rate_per_second};
   served.prefill_work = served.prefill;
   if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
-  // Prompts of one length go first and one by one: the mean wait of a queue with constant service (M/D/1).
-  served.prefill.queueing += MeanWait(rate, point.PromptSteps());
-  served.prefill.queueing += point.Residual() + point.riding();
-  const double stalls = prefilling / (1 - prefilling);  // prefills between the steps, for each second of them
-  served.decode.queueing += point.Decode().Total() * stalls;
-  served.step = [point, stalls](double j) {
-    TimeParts step = point.Step(j);
-    step.queueing += step.Total() * stalls;
-    return step;
+  served.prefill.queueing += queue.Wait() + point.riding();
+  const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
+  const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
+  const Seconds following = queue.Followers(StepsPerPrompt(replica)) * point.Prefill();
+  served.decode.queueing += point.Decode().Total() * stalls + following;
+  const Seconds each = following / std::max(1.0, point.Steps());
+  served.step = [step = point.Step(), stalls, each](double j) {
+    TimeParts parts = step(j);
+    parts.queueing += parts.Total() * stalls + each;
+    return parts;
   };
   return served;
 }
@@ -122,7 +162,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   const double most = MostRunning(replica);
   if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
-  const double stable = OperatingPoint(replica, most, MostDecoding(replica, most)).Rate();
+  const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).Rate();
   if (!(rate < stable)) return Unstable(replica, most, stable);
   return ServedAt(replica, Balance(replica, most, rate), rate);
 }

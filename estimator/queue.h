@@ -1,4 +1,4 @@
-// A queue whose customers arrive independently of each other and all take the same time (M/D/1).
+// Queues of customers who arrive independently of each other.
 #ifndef FORETOKEN_ESTIMATOR_QUEUE_H_
 #define FORETOKEN_ESTIMATOR_QUEUE_H_
 
@@ -6,11 +6,41 @@
 
 namespace foretoken {
 
-// Mean wait before service, at `rate` arrivals per second: rho / (2 (1 - rho)) services, rho = rate * service.
-// Half a service at rho = 1/2. REQUIRES: rho < 1. Source: Pollaczek and Khinchine.
-constexpr Seconds MeanWait(double rate, Seconds service) {
-  const double busy = rate * service.value();
-  return service * (busy / (2 * (1 - busy)));
+// A server that takes all who wait, up to `most`, into one step; those who come meanwhile wait for its end. Its steps
+// are a line, empty + n each. Of one customer a step, always: M/D/1, with vacations of `empty`. [ours; docs/model.md]
+// REQUIRES: rate * longest < most, rate * each < 1.
+struct StepQueue {
+  double rate = 0;  // arrivals per second
+  Seconds empty;    // a step that takes nobody
+  Seconds each;     // what one more adds
+  double most = 1;  // that a step takes
+  Seconds longest;  // the step that takes as many
+  double idle = 0;  // probability that no step runs where nobody has come
+
+  // Mean time until the step that takes an arrival begins.
+  Seconds Wait() const;
+  // Customers in that step, itself included.
+  double Together() const;
+  // How many more than on average come into the `steps` after it, of those who came during the wait and the step.
+  double Followers(double steps) const;
+
+ private:
+  double Growth() const { return rate * each.value(); }
+  Seconds MeanStep() const { return empty / (1 - Growth()); }
+  // Share of the places of a step that are free.
+  double Room() const;
+  // How many more than in the mean step are in that of a customer, where steps follow each other always.
+  double Excess() const;
+  // Share of the arrivals that find no step running.
+  double FindIdle() const;
+  // Mean rest of the step that runs as a customer arrives.
+  Seconds Residual() const;
+};
+
+// Mean wait before a service that always takes the same time (M/D/1): rho / (2 (1 - rho)) services, rho = rate *
+// service. REQUIRES: rho < 1. Source: Pollaczek and Khinchine.
+inline Seconds MeanWait(double rate, Seconds service) {
+  return StepQueue{.rate = rate, .each = service, .longest = service, .idle = 1}.Wait();
 }
 
 }  // namespace foretoken

@@ -1,5 +1,7 @@
 #include "estimator/scenario.h"
 
+#include <algorithm>
+
 namespace foretoken {
 namespace {
 
@@ -34,6 +36,11 @@ std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deplo
     return deployment.prefill_chunk_tokens;
   }
   return kStepTokens;
+}
+
+double PromptsThatFit(const Workload& workload, const Deployment& deployment) {
+  const int tokens = std::max(1, workload.prompt_tokens - workload.cached_prefix_tokens);
+  return std::max(1, ChunkTokens(workload, deployment).value_or(kStepTokens) / tokens);
 }
 
 bool StatesPresent(const LiveLoad& load) {

@@ -147,6 +147,9 @@ struct Scenario {
 // kStepTokens. Absent: the whole prompt.
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment);
 
+// Whole prompts of the workload that a step of continuous batching takes at most; one at least, if need be in chunks.
+double PromptsThatFit(const Workload& workload, const Deployment& deployment);
+
 // Whether requests join and leave a running batch; a replica under live load does nothing else. Such engines have
 // calibrations and a prior of their own.
 inline bool IsContinuous(const Scenario& scenario) {

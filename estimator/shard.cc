@@ -120,11 +120,10 @@ Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, 
     layers += e.layers * std::ceil(e.num_experts / e.expert_parallel) * elements * e.bytes_per_weight;
   }
   layers += shard.layers * counts.norms_per_layer * shard.head;
-  const double share = std::ceil(shard.layers / shard.stages) / shard.layers;
   const Bytes table = shard.vocab * shard.hidden * shard.head;
   const bool both = shard.stages == 1 && !model.tie_word_embeddings;
   const Bytes positions = model.learned_position_rows * shard.hidden * shard.head;
-  return layers * share + table * (both ? 2 : 1) + positions + counts.final_norm * shard.head;
+  return layers * shard.fullest_stage + table * (both ? 2 : 1) + positions + counts.final_norm * shard.head;
 }
 
 }  // namespace
@@ -133,6 +132,7 @@ Shard MakeShard(const Model& model, const Deployment& deployment) {
   Shard shard;
   shard.layers = model.num_hidden_layers;
   shard.stages = deployment.pipeline_parallel;
+  shard.fullest_stage = std::ceil(shard.layers / shard.stages) / shard.layers;
   shard.tensor_parallel = deployment.tensor_parallel;
   shard.hidden = model.hidden_size;
   shard.vocab = DivideUp(model.vocab_size, shard.tensor_parallel);

@@ -57,7 +57,8 @@ struct ExpertShard {
 
 struct Shard {
   double layers = 0;  // of the whole model
-  double stages = 1;  // pipeline parallel
+  double stages = 1;         // pipeline parallel
+  double fullest_stage = 1;  // share of the layers on the stage that has most
   double tensor_parallel = 1;
   double hidden = 0;                             // d
   double vocab = 0;                              // of this device

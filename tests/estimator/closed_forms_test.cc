@@ -12,7 +12,6 @@
 #include "estimator/operator_model.h"
 #include "estimator/prefill.h"
 #include "estimator/prefill_side.h"
-#include "estimator/queue.h"
 #include "tests/estimator/random_scenarios.h"
 
 namespace foretoken {
@@ -90,23 +89,6 @@ TEST(ExposedTransferTest, IsTheSimulatedLink) {
     for (double layer = 1; layer <= layers; ++layer) sent = std::max(sent, layer * prefill / layers) + whole / layers;
     const double exposed = ExposedTransfer(Seconds(whole), Seconds(prefill), layers, true).value();
     ASSERT_NEAR(exposed, sent - prefill, 1e-12) << layers << " layers, " << whole << " s beside " << prefill << " s";
-  }
-}
-
-// Customers one by one (Lindley's recursion): waits of a queue with constant service.
-TEST(MeanWaitTest, IsTheMeanOfSimulatedWaits) {
-  std::mt19937_64 random(45);
-  std::exponential_distribution<double> gap(1);
-  constexpr int kCustomers = 2'000'000;
-  for (const double busy : {0.1, 0.5, 0.8}) {  // services of one second
-    double wait = 0;
-    double sum = 0;
-    for (int i = 0; i < kCustomers; ++i) {
-      wait = std::max(0.0, wait + 1 - gap(random) / busy);
-      sum += wait;
-    }
-    // The mean of 2e6 correlated waits deviates by about 0.5% at 80% load; three such.
-    EXPECT_NEAR(MeanWait(busy, Seconds(1)).value(), sum / kCustomers, 0.015 * sum / kCustomers) << busy;
   }
 }
 

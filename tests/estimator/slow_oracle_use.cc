@@ -37,7 +37,8 @@ double SlowOracle::KvKept() const {
       bytes += 16 * elements * kv_;
     }
   }
-  return bytes / pp_;
+  const double layers = model_.num_hidden_layers;
+  return bytes * std::ceil(layers / pp_) / layers;  // of the stage with most layers
 }
 
 }  // namespace foretoken
