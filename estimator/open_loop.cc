@@ -34,6 +34,7 @@ class OperatingPoint {
   OperatingPoint(const Replica& replica, double most, double arriving)
       : replica_(replica),
         stages_(replica.model.shard.stages),
+        most_(most),
         fit_(MostTogether(replica, most)),
         arriving_(arriving),
         decoding_(arriving * StepsPerPrompt(replica)),
@@ -44,6 +45,7 @@ class OperatingPoint {
 
   double Steps() const { return replica_.scenario.workload.output_tokens - 1.0; }
   double running() const { return running_; }
+  double SeatsTaken() const { return decoding_ / most_; }
   Seconds riding() const { return mixed_.riding; }
   // All decode steps of a request, without the prefills between them.
   const TimeParts& Decode() const { return decode_; }
@@ -89,6 +91,7 @@ class OperatingPoint {
 
   const Replica& replica_;
   double stages_;
+  double most_;
   double fit_;
   double arriving_;
   double decoding_;  // B; none where the first token is the last
@@ -128,7 +131,8 @@ absl::Status Unstable(const Replica& replica, double most, double stable) {
 
 // What a request meets at the point that is in balance. Of the prompts that come while its own waits and is prefilled,
 // more delay its decode than do on average.
-Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate) {
+Served ServedAt(const Replica& replica, double most, double rate) {
+  const OperatingPoint point = Balance(replica, most, rate);
   const Workload& w = replica.scenario.workload;
   const StepQueue queue = point.Queue(rate);
   const double together = queue.Together();
@@ -147,6 +151,8 @@ Served ServedAt(const Replica& replica, const OperatingPoint& point, double rate
   const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
   const Seconds following = queue.Followers(StepsPerPrompt(replica)) * point.Prefill();
   served.decode.queueing += point.Decode().Total() * stalls + following;
+  const Seconds seated = served.prefill_work.Total() + point.riding() + served.decode.Total();
+  served.prefill.queueing += SeatWait(point.SeatsTaken(), most, seated);
   const Seconds each = following / std::max(1.0, point.Steps());
   served.step = [step = point.Step(), stalls, each](double j) {
     TimeParts parts = step(j);
@@ -164,7 +170,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
   const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).Rate();
   if (!(rate < stable)) return Unstable(replica, most, stable);
-  return ServedAt(replica, Balance(replica, most, rate), rate);
+  return ServedAt(replica, most, rate);
 }
 
 }  // namespace foretoken

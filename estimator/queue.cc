@@ -4,6 +4,15 @@
 #include <cmath>
 
 namespace foretoken {
+namespace {
+
+// Half services that the customers before one take where `servers` serve at once: one server, M/D/1. The exponent is
+// Sakasegawa's (1977).
+double HalfServicesAhead(double busy, double servers) {
+  return std::pow(busy, std::sqrt(2 * (servers + 1)) - 1) / (servers * (1 - busy));
+}
+
+}  // namespace
 
 double StepQueue::Room() const { return 1 - std::min(1.0, rate * MeanStep().value() / most); }
 
@@ -16,11 +25,7 @@ double StepQueue::FindIdle() const { return (1 - Growth()) * idle * std::pow(Roo
 
 Seconds StepQueue::Residual() const { return (MeanStep() + each * (Growth() * Excess()) - empty * FindIdle()) / 2; }
 
-// The exponent is that of Sakasegawa (1977), for as many servers.
-Seconds StepQueue::Wait() const {
-  const double busy = rate * longest.value() / most;
-  return Residual() * (1 + std::pow(busy, std::sqrt(2 * (most + 1)) - 1) / (most * (1 - busy)));
-}
+Seconds StepQueue::Wait() const { return Residual() * (1 + HalfServicesAhead(rate * longest.value() / most, most)); }
 
 double StepQueue::Together() const { return 1 + (1 - FindIdle()) * (most * (1 - Room()) + Excess() - 1); }
 
@@ -30,5 +35,7 @@ double StepQueue::Followers(double steps) const {
   const double behind = rate * (longer + Residual()).value() - (with_it - 1) / 2;
   return std::clamp(behind / (1 - Growth()), 0.0, steps * most * Room());
 }
+
+Seconds SeatWait(double busy, double seats, Seconds service) { return service / 2 * HalfServicesAhead(busy, seats); }
 
 }  // namespace foretoken

@@ -37,6 +37,10 @@ struct StepQueue {
   Seconds Residual() const;
 };
 
+// Mean wait for one of `seats` that are each held for `service`, as they are for the share `busy` of the time. [ours;
+// docs/model.md] REQUIRES: busy < 1.
+Seconds SeatWait(double busy, double seats, Seconds service);
+
 // Mean wait before a service that always takes the same time (M/D/1): rho / (2 (1 - rho)) services, rho = rate *
 // service. REQUIRES: rho < 1. Source: Pollaczek and Khinchine.
 inline Seconds MeanWait(double rate, Seconds service) {

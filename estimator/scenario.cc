@@ -39,8 +39,8 @@ std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deplo
 }
 
 double PromptsThatFit(const Workload& workload, const Deployment& deployment) {
-  const int tokens = std::max(1, workload.prompt_tokens - workload.cached_prefix_tokens);
-  return std::max(1, ChunkTokens(workload, deployment).value_or(kStepTokens) / tokens);
+  const double tokens = std::max(1, workload.prompt_tokens - workload.cached_prefix_tokens);
+  return std::max(1.0, ChunkTokens(workload, deployment).value_or(kStepTokens) / tokens);
 }
 
 bool StatesPresent(const LiveLoad& load) {

@@ -147,7 +147,7 @@ struct Scenario {
 // kStepTokens. Absent: the whole prompt.
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment);
 
-// Whole prompts of the workload that a step of continuous batching takes at most; one at least, if need be in chunks.
+// Prompts of the workload that a step of continuous batching takes at most: one in part, one at least in chunks.
 double PromptsThatFit(const Workload& workload, const Deployment& deployment);
 
 // Whether requests join and leave a running batch; a replica under live load does nothing else. Such engines have

@@ -119,6 +119,7 @@ Simulated Simulate(const Scenario& scenario, const StepModel& model, int request
   std::mt19937 random(7);
   std::exponential_distribution<double> gap(*w.request_rate_per_second);
   const auto fit = static_cast<size_t>(scenario.deployment.prefill_chunk_tokens.value_or(8192) / w.prompt_tokens);
+  const size_t seats = scenario.live_load ? static_cast<size_t>(*scenario.live_load->max_num_seqs) : 1000;
   std::deque<double> waiting;       // arrival times
   std::vector<double> first_times;  // of the running
   std::vector<int> made;
@@ -130,7 +131,7 @@ Simulated Simulate(const Scenario& scenario, const StepModel& model, int request
     const double decoding = static_cast<double>(made.size());
     StepShape step{.decode_sequences = decoding, .logits_rows = decoding};
     for (const int tokens : made) step.decode_context += (w.prompt_tokens + tokens) / decoding;
-    const size_t prompts = std::min(fit, waiting.size());
+    const size_t prompts = std::min({fit, waiting.size(), seats - made.size()});
     if (prompts > 0) {
       step.prefill_sequences = static_cast<double>(prompts);
       step.prefill_tokens = w.prompt_tokens;
@@ -172,11 +173,11 @@ TEST(OpenLoopTest, AgreesWithAnEngineStepByStep) {
   const Case cases[] = {
       {1000, 1000, 100, 0.2, 0.02, 0.01}, {1000, 1000, 100, 3, 0.02, 0.03}, {1000, 1000, 100, 6, 0.02, 0.04},
       {1000, 1000, 20, 5, 0.02, 0.03},    {1000, 1000, 20, 8, 0.02, 0.07},  {1000, 1000, 4, 5, 0.02, 0.02},
-      {1000, 1000, 4, 10, 0.02, 0.22},    {1000, 8192, 100, 3, 0.02, 0.03}, {1000, 8192, 100, 6, 0.03, 0.05},
-      {1000, 8192, 20, 7, 0.04, 0.06},    {1000, 8192, 20, 10, 0.1, 0.14},  {1000, 8192, 4, 8, 0.08, 0.04},
-      {1000, 8192, 1, 8, 0.09, 0},        {3000, 8192, 20, 2, 0.05, 0.08},  {100, 8192, 100, 25, 0.02, 0.01},
-      {100, 8192, 100, 45, 0.02, 0.01},   {100, 8192, 20, 60, 0.03, 0.01},  {100, 8192, 20, 100, 0.05, 0.03},
-      {100, 8192, 4, 80, 0.03, 0.02},     {100, 8192, 1, 80, 0.05, 0},      {16, 8192, 16, 350, 0.02, 0.01},
+      {1000, 1000, 4, 10, 0.02, 0.22},    {1000, 8000, 100, 3, 0.02, 0.03}, {1000, 8000, 100, 6, 0.03, 0.05},
+      {1000, 8000, 20, 7, 0.04, 0.06},    {1000, 8000, 20, 10, 0.1, 0.14},  {1000, 8000, 4, 8, 0.08, 0.04},
+      {1000, 8000, 1, 8, 0.09, 0},        {3000, 6000, 20, 2, 0.05, 0.08},  {100, 8000, 100, 25, 0.02, 0.01},
+      {100, 8000, 100, 45, 0.02, 0.01},   {100, 8000, 20, 60, 0.03, 0.01},  {100, 8000, 20, 100, 0.05, 0.03},
+      {100, 8000, 4, 80, 0.03, 0.02},     {100, 8000, 1, 80, 0.05, 0},      {16, 8000, 16, 350, 0.02, 0.01},
   };
   for (const auto& [prompt_tokens, chunk, output_tokens, rate, ttft_bound, tpot_bound] : cases) {
     Scenario scenario = OpenLoop(model, hardware, rate, prompt_tokens, output_tokens);
@@ -188,6 +189,28 @@ TEST(OpenLoopTest, AgreesWithAnEngineStepByStep) {
     EXPECT_NEAR(estimate.ttft.time.value() / slow.ttft, 1, ttft_bound);
     if (output_tokens == 1) continue;
     EXPECT_NEAR(estimate.tpot.time.value() / slow.tpot, 1, tpot_bound);
+  }
+}
+
+TEST(OpenLoopTest, WaitsForASeatAsAnEngineStepByStep) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  std::vector<Warning> warnings;
+  struct Case {
+    int seats;
+    double rate, ttft_bound;
+  };
+  const Case cases[] = {{1, 0.22, 0.04}, {1, 0.4, 0.08},  {2, 0.44, 0.07}, {2, 0.8, 0.08},  {4, 0.86, 0.1},
+                        {4, 1.55, 0.07}, {16, 1.2, 0.02}, {16, 3, 0.09},   {16, 4.75, 0.2}, {16, 5.3, 0.12}};
+  for (const auto& [seats, rate, ttft_bound] : cases) {
+    Scenario scenario = OpenLoop(model, hardware, rate, 200, 200);
+    scenario.live_load = LiveLoad{.max_num_seqs = seats};
+    const Estimate estimate = By(scenario, efficiencies);
+    const Simulated slow = Simulate(scenario, *MakeStepModel(scenario, efficiencies, &warnings), 10000);
+    EXPECT_NEAR(estimate.ttft.time.value() / slow.ttft, 1, ttft_bound) << seats << " seats, " << rate << "/s";
+    EXPECT_NEAR(estimate.tpot.time.value() / slow.tpot, 1, 0.02) << seats << " seats, " << rate << "/s";
   }
 }
 
