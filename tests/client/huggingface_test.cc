@@ -110,6 +110,74 @@ constexpr Config kConfigs[] = {
          "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}, "routed_scaling_factor": 2.5,
          "scoring_func": "sigmoid", "tie_word_embeddings": false, "topk_group": 4, "topk_method": "noaux_tc",
          "torch_dtype": "bfloat16", "v_head_dim": 128, "vocab_size": 129280})"},
+    {"kimi-k2",
+     R"({"model_type": "kimi_k2", "attention_bias": false, "ep_size": 1, "first_k_dense_replace": 1, "hidden_size": 7168,
+         "intermediate_size": 18432, "kv_lora_rank": 512, "max_position_embeddings": 131072,
+         "moe_intermediate_size": 2048, "moe_layer_freq": 1, "n_group": 1, "n_routed_experts": 384,
+         "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 64, "num_experts_per_tok": 8,
+         "num_hidden_layers": 61, "num_key_value_heads": 64, "num_nextn_predict_layers": 0, "q_lora_rank": 1536,
+         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "quantization_config": {"activation_scheme": "dynamic",
+         "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}, "routed_scaling_factor": 2.827,
+         "scoring_func": "sigmoid", "tie_word_embeddings": false, "topk_group": 1, "topk_method": "noaux_tc",
+         "torch_dtype": "bfloat16", "v_head_dim": 128, "vocab_size": 163840})"},
+    {"glm-4.5-355b-a32b",
+     R"({"model_type": "glm4_moe", "attention_bias": true, "head_dim": 128, "hidden_size": 5120,
+         "partial_rotary_factor": 0.5, "intermediate_size": 12288, "max_position_embeddings": 131072,
+         "moe_intermediate_size": 1536, "norm_topk_prob": true, "num_attention_heads": 96, "n_group": 1,
+         "topk_group": 1, "n_routed_experts": 160, "n_shared_experts": 1, "routed_scaling_factor": 2.5,
+         "num_experts_per_tok": 8, "first_k_dense_replace": 3, "num_hidden_layers": 92, "num_key_value_heads": 8,
+         "num_nextn_predict_layers": 1, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "use_qk_norm": true,
+         "vocab_size": 151552})"},
+    {"glm-4.5-air-106b-a12b",
+     R"({"model_type": "glm4_moe", "attention_bias": true, "head_dim": 128, "hidden_size": 4096,
+         "intermediate_size": 10944, "max_position_embeddings": 131072, "moe_intermediate_size": 1408,
+         "num_attention_heads": 96, "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8,
+         "first_k_dense_replace": 1, "num_hidden_layers": 46, "num_key_value_heads": 8,
+         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "use_qk_norm": false, "vocab_size": 151552})"},
+    {"minimax-m2",
+     R"({"model_type": "minimax_m2", "attn_type_list": [1, 1], "head_dim": 128, "hidden_size": 3072,
+         "intermediate_size": 1536, "max_position_embeddings": 196608, "mlp_intermediate_size": 8192,
+         "mtp_transformer_layers": 1, "num_attention_heads": 48, "num_experts_per_tok": 8, "num_hidden_layers": 62,
+         "num_key_value_heads": 8, "num_local_experts": 256, "num_mtp_modules": 3, "qk_norm_type": "per_layer",
+         "quantization_config": {"activation_scheme": "dynamic", "fmt": "float8_e4m3fn", "quant_method": "fp8",
+         "weight_block_size": [128, 128]}, "rotary_dim": 64, "scoring_func": "sigmoid", "shared_intermediate_size": 0,
+         "tie_word_embeddings": false, "use_mtp": true, "use_qk_norm": true, "use_routing_bias": true,
+         "vocab_size": 200064})"},
+    {"gpt-oss-20b",
+     R"({"model_type": "gpt_oss", "attention_bias": true, "experts_per_token": 4, "head_dim": 64, "hidden_size": 2880,
+         "initial_context_length": 4096, "intermediate_size": 2880, "max_position_embeddings": 131072,
+         "num_attention_heads": 64, "num_experts_per_tok": 4, "num_hidden_layers": 24, "num_key_value_heads": 8,
+         "num_local_experts": 32, "quantization_config": {"modules_to_not_convert": ["lm_head"],
+         "quant_method": "mxfp4"}, "router_aux_loss_coef": 0.9, "sliding_window": 128, "swiglu_limit": 7.0,
+         "tie_word_embeddings": false, "vocab_size": 201088})"},
+    // A window that the context never fills, and fields that Transformers does not read.
+    {"phi-4-mini",
+     R"({"model_type": "phi3", "attention_bias": false, "full_attn_mod": 1, "hidden_size": 3072,
+         "intermediate_size": 8192, "interpolate_factor": 1, "max_position_embeddings": 131072,
+         "num_attention_heads": 24, "num_hidden_layers": 32, "num_key_value_heads": 8, "partial_rotary_factor": 0.75,
+         "sliding_window": 262144, "tie_word_embeddings": true, "torch_dtype": "bfloat16", "vocab_size": 200064})"},
+    // As newer versions of Transformers write them.
+    {"qwen3-0.6b",
+     R"({"model_type": "qwen3", "attention_bias": false, "dtype": "bfloat16", "head_dim": 128, "hidden_size": 1024,
+         "intermediate_size": 3072, "layer_types": ["full_attention", "full_attention"],
+         "max_position_embeddings": 40960, "max_window_layers": 28, "num_attention_heads": 16, "num_hidden_layers": 28,
+         "num_key_value_heads": 8, "rope_parameters": {"rope_theta": 1000000, "rope_type": "default"},
+         "sliding_window": null, "tie_word_embeddings": true, "use_sliding_window": false, "vocab_size": 151936})"},
+    {"qwen3-30b-a3b",
+     R"({"model_type": "qwen3_moe", "decoder_sparse_step": 1, "dtype": "bfloat16", "head_dim": 128, "hidden_size": 2048,
+         "intermediate_size": 6144, "max_position_embeddings": 40960, "mlp_only_layers": [],
+         "moe_intermediate_size": 768, "num_attention_heads": 32, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+         "num_key_value_heads": 4, "num_local_experts": 128, "qkv_bias": false, "shared_expert_intermediate_size": 0,
+         "tie_word_embeddings": false, "use_qk_norm": true, "vocab_size": 151936})"},
+    {"gemma-2-9b",
+     R"({"model_type": "gemma2", "head_dim": 256, "hidden_size": 3584, "intermediate_size": 14336,
+         "max_position_embeddings": 8192, "num_attention_heads": 16, "num_hidden_layers": 42, "num_key_value_heads": 8,
+         "sliding_window": 4096, "sliding_window_size": 4096, "torch_dtype": "bfloat16", "vocab_size": 256000})"},
+    {"gemma-3-1b",
+     R"({"model_type": "gemma3_text", "_sliding_window_pattern": 6, "head_dim": 256, "hidden_size": 1152,
+         "intermediate_size": 6912, "max_position_embeddings": 32768, "num_attention_heads": 4, "num_hidden_layers": 26,
+         "num_key_value_heads": 1, "sliding_window": 512, "dtype": "bfloat16", "use_bidirectional_attention": false,
+         "vocab_size": 262144})"},
 };
 
 v1::ModelSpec CatalogEntry(const std::string& id) {
@@ -181,7 +249,12 @@ TEST(HuggingFaceTest, WhatIsNotUnderstoodIsNamed) {
       {"a field of the wrong kind", "{" + llama + R"(, "num_key_value_heads": "two"})",
        "num_key_value_heads: a whole number is needed"},
       {"quantisation", "{" + llama + R"(, "quantization_config": {"quant_method": "awq"}})",
-       "quantization_config.quant_method: \"awq\"; allowed: fp8"},
+       "quantization_config.quant_method: \"awq\"; allowed: fp8, and mxfp4 of experts"},
+      {"experts' quantisation without experts", "{" + llama + R"(, "quantization_config": {"quant_method": "mxfp4"}})",
+       "quantization_config.quant_method: \"mxfp4\"; allowed: fp8, and mxfp4 of experts"},
+      {"a kind of layer",
+       R"({"model_type": "qwen3", "layer_types": ["full_attention", "linear_attention"], "hidden_size": 64})",
+       "layer_types: \"linear_attention\"; allowed: full_attention, sliding_attention"},
       {"a dtype", "{" + llama + R"(, "torch_dtype": "float8"})", "torch_dtype: \"float8\"; allowed: bfloat16"},
       {"not JSON", "{\"model_type\": ", "config.json: "},
   };
@@ -190,6 +263,17 @@ TEST(HuggingFaceTest, WhatIsNotUnderstoodIsNamed) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.want)) << c.name;
   }
+}
+
+TEST(HuggingFaceTest, LayerTypesCountTheLayersThatSeeEverything) {
+  const auto spec = ModelFromHuggingFace(
+      R"({"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
+          "num_hidden_layers": 3, "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
+          "max_window_layers": 2, "use_sliding_window": true, "sliding_window": 512, "vocab_size": 100})",
+      "config.json", {});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->sliding_window().window_tokens(), 512);
+  EXPECT_EQ(spec->sliding_window().num_full_attention_layers(), 1);
 }
 
 TEST(HuggingFaceTest, WhatIsSwitchedOffOrVouchedForIsFine) {
