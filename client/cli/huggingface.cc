@@ -110,8 +110,13 @@ void ReadQuantization(ConfigReader& config, v1::ModelSpec& spec) {
   if (quantization == nullptr) return;
   ConfigReader reader(*quantization, "quantization_config.");
   const std::string method = reader.Text("quant_method");
+  if (method == "mxfp4" && config.Has("num_local_experts")) {  // the experts alone
+    spec.mutable_mixture_of_experts()->set_native_expert_dtype(v1::DTYPE_MXFP4);
+    return;
+  }
   if (method != "fp8") {
-    config.Fault("quantization_config.quant_method", absl::StrCat("\"", method, "\"; allowed: fp8"));
+    config.Fault("quantization_config.quant_method",
+                 absl::StrCat("\"", method, "\"; allowed: fp8, and mxfp4 of experts"));
     return;
   }
   spec.set_native_dtype(reader.Has("weight_block_size") ? v1::DTYPE_FP8_BLOCK : v1::DTYPE_FP8);

@@ -9,23 +9,12 @@ namespace {
 using Config = ConfigReader;
 using v1::ModelSpec;
 
-// Pre-norm blocks of RMS norms with a gated MLP.
-void ReadGated(Config& config, ModelSpec& spec, bool tied) {
-  ReadShape(config, spec);
-  spec.set_mlp_matrices(3);
-  spec.set_norm_type(v1::NORM_TYPE_RMSNORM);
-  spec.set_norms_per_layer(2);
-  spec.set_tie_word_embeddings(config.Bool("tie_word_embeddings", tied));
-}
-
-void SetWindow(int32_t tokens, std::optional<int32_t> full_layers, ModelSpec& spec) {
-  spec.mutable_sliding_window()->set_window_tokens(tokens);
-  if (full_layers.has_value()) spec.mutable_sliding_window()->set_num_full_attention_layers(*full_layers);
-}
-
-// Every layer is windowed where a window is stated.
+// Every layer is windowed where a window is stated that can act.
 void ReadUniformWindow(Config& config, ModelSpec& spec) {
-  if (const auto window = config.MaybeInt("sliding_window")) SetWindow(*window, std::nullopt, spec);
+  const auto window = config.MaybeInt("sliding_window");
+  if (!window.has_value()) return;
+  if (spec.has_max_position_embeddings() && *window >= spec.max_position_embeddings()) return;
+  SetWindow(*window, std::nullopt, spec);
 }
 
 void Llama(Config& config, ModelSpec& spec) {
@@ -53,9 +42,9 @@ void Mixtral(Config& config, ModelSpec& spec) {
 void ReadQwenWindow(Config& config, ModelSpec& spec) {
   const bool used = config.Bool("use_sliding_window", false);
   const auto window = config.MaybeInt("sliding_window");
-  const auto full_layers = config.MaybeInt("max_window_layers");
-  if (!used || !window.has_value()) return;
-  SetWindow(*window, std::min(full_layers.value_or(0), spec.num_hidden_layers()), spec);
+  const int32_t leading = config.MaybeInt("max_window_layers").value_or(0);
+  const int32_t full_layers = FullLayers(config, std::min(leading, spec.num_hidden_layers()));
+  if (used && window.has_value()) SetWindow(*window, full_layers, spec);
 }
 
 void Qwen2(Config& config, ModelSpec& spec) {
@@ -75,7 +64,7 @@ void Qwen3(Config& config, ModelSpec& spec) {
 
 void ReadQwenExperts(Config& config, ModelSpec& spec) {
   v1::MixtureOfExperts& moe = *spec.mutable_mixture_of_experts();
-  moe.set_num_experts(config.Int("num_experts"));
+  moe.set_num_experts(config.FirstInt({"num_experts", "num_local_experts"}));
   moe.set_num_experts_per_tok(config.Int("num_experts_per_tok"));
   moe.set_moe_intermediate_size(config.Int("moe_intermediate_size"));
   config.MustBeOff("mlp_only_layers");
@@ -93,6 +82,7 @@ void Qwen2Moe(Config& config, ModelSpec& spec) {
 
 void Qwen3Moe(Config& config, ModelSpec& spec) {
   Qwen3(config, spec);
+  config.Ignore({"use_qk_norm"});  // Transformers has the norm whatever it says
   ReadQwenExperts(config, spec);
 }
 
@@ -102,31 +92,29 @@ void Gemma(Config& config, ModelSpec& spec) {
   config.MustBeOff("attention_bias");
 }
 
-// Layers that see everything: stated layer by layer, else every `period`-th.
-int32_t FullLayers(Config& config, const ModelSpec& spec, int32_t period) {
-  const std::vector<std::string> types = config.Texts("layer_types");
-  if (types.empty()) return spec.num_hidden_layers() / period;
-  return static_cast<int32_t>(std::count(types.begin(), types.end(), "full_attention"));
-}
-
 void Gemma2(Config& config, ModelSpec& spec) {
   Gemma(config, spec);
   spec.set_norms_per_layer(4);
-  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec, 2), spec);
+  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec.num_hidden_layers() / 2), spec);
+  config.Ignore({"sliding_window_size"});  // the same again
 }
 
 void Gemma3(Config& config, ModelSpec& spec) {
   Gemma(config, spec);
   spec.set_norms_per_layer(4);
   spec.set_qk_norm(v1::QK_NORM_PER_HEAD);
-  const int32_t period = std::max(1, config.MaybeInt("sliding_window_pattern").value_or(6));
-  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec, period), spec);
+  const auto stated =
+      config.MaybeInt(config.Has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern");
+  const int32_t period = std::max(1, stated.value_or(6));
+  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec.num_hidden_layers() / period),
+            spec);
 }
 
 void Phi3(Config& config, ModelSpec& spec) {
   ReadGated(config, spec, false);
   ReadUniformWindow(config, spec);
   config.MustBeOff("attention_bias");
+  config.Ignore({"full_attn_mod", "interpolate_factor"});  // Transformers reads neither
 }
 
 void ReadLatentAttention(Config& config, ModelSpec& spec) {
@@ -137,6 +125,7 @@ void ReadLatentAttention(Config& config, ModelSpec& spec) {
   latent.set_qk_rope_head_dim(config.Int("qk_rope_head_dim"));
   latent.set_qk_nope_head_dim(config.Int("qk_nope_head_dim"));
   latent.set_v_head_dim(config.Int("v_head_dim"));
+  config.Ignore({"qk_head_dim"});  // the sum of its two parts
 }
 
 void DeepseekV2(Config& config, ModelSpec& spec) {
@@ -162,10 +151,20 @@ void DeepseekV3(Config& config, ModelSpec& spec) {
 }  // namespace
 
 std::map<std::string, FamilyReader> GatedFamilies() {
-  return {{"llama", Llama},           {"mistral", Mistral},    {"mixtral", Mixtral},    {"qwen2", Qwen2},
-          {"qwen2_moe", Qwen2Moe},    {"qwen3", Qwen3},        {"qwen3_moe", Qwen3Moe}, {"gemma", Gemma},
-          {"gemma2", Gemma2},         {"gemma3_text", Gemma3}, {"phi3", Phi3},          {"deepseek_v2", DeepseekV2},
-          {"deepseek_v3", DeepseekV3}};
+  return {{"llama", Llama},
+          {"mistral", Mistral},
+          {"mixtral", Mixtral},
+          {"qwen2", Qwen2},
+          {"qwen2_moe", Qwen2Moe},
+          {"qwen3", Qwen3},
+          {"qwen3_moe", Qwen3Moe},
+          {"gemma", Gemma},
+          {"gemma2", Gemma2},
+          {"gemma3_text", Gemma3},
+          {"phi3", Phi3},
+          {"deepseek_v2", DeepseekV2},
+          {"deepseek_v3", DeepseekV3},
+          {"kimi_k2", DeepseekV3}};
 }
 
 }  // namespace foretoken::cli

@@ -1,4 +1,3 @@
-// Real config.json files, shortened, against the entries of the catalog that ships.
 #include "client/cli/huggingface.h"
 
 #include <gmock/gmock.h>
@@ -9,108 +8,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/client/huggingface_configs.h"
+
 namespace foretoken::cli {
 namespace {
 
 using testing::HasSubstr;
-
-struct Config {
-  const char* catalog_id;
-  const char* json;
-};
-
-constexpr Config kConfigs[] = {
-    {"llama-3.1-8b",
-     R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 128000,
-         "eos_token_id": [128001, 128008], "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
-         "intermediate_size": 14336, "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama",
-         "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "pretraining_tp": 1,
-         "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 8.0, "rope_type": "llama3"}, "rope_theta": 500000.0,
-         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "use_cache": true, "vocab_size": 128256})"},
-    {"mistral-7b-v0.1",
-     R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "sliding_window": 4096,
-         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 32000})"},
-    {"mixtral-8x7b",
-     R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
-         "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
-         "num_local_experts": 8, "output_router_logits": false, "router_aux_loss_coef": 0.02, "sliding_window": null,
-         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 32000})"},
-    {"qwen2.5-7b",
-     R"({"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944, "max_position_embeddings": 131072,
-         "max_window_layers": 28, "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
-         "sliding_window": 131072, "use_sliding_window": false, "use_mrope": false, "tie_word_embeddings": false,
-         "torch_dtype": "bfloat16", "vocab_size": 152064})"},
-    {"qwen3-8b",
-     R"({"model_type": "qwen3", "attention_bias": false, "head_dim": 128, "hidden_size": 4096, "intermediate_size": 12288,
-         "max_position_embeddings": 40960, "max_window_layers": 36, "num_attention_heads": 32, "num_hidden_layers": 36,
-         "num_key_value_heads": 8, "sliding_window": null, "use_sliding_window": false, "tie_word_embeddings": false,
-         "torch_dtype": "bfloat16", "vocab_size": 151936})"},
-    {"qwen3-30b-a3b",
-     R"({"model_type": "qwen3_moe", "attention_bias": false, "decoder_sparse_step": 1, "head_dim": 128,
-         "hidden_size": 2048, "intermediate_size": 6144, "max_position_embeddings": 40960, "max_window_layers": 48,
-         "mlp_only_layers": [], "moe_intermediate_size": 768, "norm_topk_prob": true, "num_attention_heads": 32,
-         "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
-         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 151936})"},
-    {"qwen2-57b-a14b",
-     R"({"model_type": "qwen2_moe", "decoder_sparse_step": 1, "hidden_size": 3584, "intermediate_size": 18944,
-         "max_position_embeddings": 131072, "max_window_layers": 28, "moe_intermediate_size": 2560,
-         "norm_topk_prob": false, "num_attention_heads": 28, "num_experts": 64, "num_experts_per_tok": 8,
-         "num_hidden_layers": 28, "num_key_value_heads": 4, "shared_expert_intermediate_size": 20480,
-         "sliding_window": 65536, "use_sliding_window": false, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
-         "vocab_size": 151936})"},
-    {"gemma-7b",
-     R"({"model_type": "gemma", "attention_bias": false, "head_dim": 256, "hidden_act": "gelu", "hidden_size": 3072,
-         "intermediate_size": 24576, "max_position_embeddings": 8192, "num_attention_heads": 16,
-         "num_hidden_layers": 28, "num_key_value_heads": 16, "torch_dtype": "bfloat16", "vocab_size": 256000})"},
-    {"gemma-2-9b",
-     R"({"model_type": "gemma2", "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "head_dim": 256,
-         "hidden_size": 3584, "intermediate_size": 14336, "max_position_embeddings": 8192, "num_attention_heads": 16,
-         "num_hidden_layers": 42, "num_key_value_heads": 8, "query_pre_attn_scalar": 224, "sliding_window": 4096,
-         "torch_dtype": "bfloat16", "vocab_size": 256000})"},
-    {"gemma-3-1b",
-     R"({"model_type": "gemma3_text", "head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152,
-         "intermediate_size": 6912, "max_position_embeddings": 32768, "num_attention_heads": 4, "num_hidden_layers": 26,
-         "num_key_value_heads": 1, "rope_local_base_freq": 10000, "sliding_window": 512, "sliding_window_pattern": 6,
-         "torch_dtype": "bfloat16", "vocab_size": 262144})"},
-    {"phi-2",
-     R"({"model_type": "phi", "hidden_act": "gelu_new", "hidden_size": 2560, "intermediate_size": 10240,
-         "max_position_embeddings": 2048, "num_attention_heads": 32, "num_hidden_layers": 32,
-         "num_key_value_heads": 32, "partial_rotary_factor": 0.4, "qk_layernorm": false, "resid_pdrop": 0.1,
-         "tie_word_embeddings": false, "torch_dtype": "float16", "vocab_size": 51200})"},
-    {"gpt-neox-20b",
-     R"({"model_type": "gpt_neox", "hidden_act": "gelu_fast", "hidden_size": 6144, "intermediate_size": 24576,
-         "max_position_embeddings": 2048, "num_attention_heads": 64, "num_hidden_layers": 44, "rotary_emb_base": 10000,
-         "rotary_pct": 0.25, "tie_word_embeddings": false, "torch_dtype": "float16", "use_parallel_residual": true,
-         "vocab_size": 50432})"},
-    {"falcon-7b",
-     R"({"model_type": "falcon", "alibi": false, "apply_residual_connection_post_layernorm": false, "bias": false,
-         "hidden_size": 4544, "multi_query": true, "new_decoder_architecture": false, "num_attention_heads": 71,
-         "num_hidden_layers": 32, "parallel_attn": true, "torch_dtype": "bfloat16", "vocab_size": 65024})"},
-    {"falcon-40b",
-     R"({"model_type": "falcon", "alibi": false, "apply_residual_connection_post_layernorm": false, "bias": false,
-         "hidden_size": 8192, "multi_query": true, "new_decoder_architecture": true, "num_attention_heads": 128,
-         "num_kv_heads": 8, "num_hidden_layers": 60, "parallel_attn": true, "torch_dtype": "bfloat16",
-         "vocab_size": 65024})"},
-    {"deepseek-v2-lite",
-     R"({"model_type": "deepseek_v2", "attention_bias": false, "aux_loss_alpha": 0.001, "first_k_dense_replace": 1,
-         "hidden_size": 2048, "intermediate_size": 10944, "kv_lora_rank": 512, "max_position_embeddings": 163840,
-         "moe_intermediate_size": 1408, "moe_layer_freq": 1, "n_group": 1, "n_routed_experts": 64, "n_shared_experts": 2,
-         "norm_topk_prob": false, "num_attention_heads": 16, "num_experts_per_tok": 6, "num_hidden_layers": 27,
-         "num_key_value_heads": 16, "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
-         "routed_scaling_factor": 1.0, "scoring_func": "softmax", "seq_aux": true, "tie_word_embeddings": false,
-         "topk_group": 1, "topk_method": "greedy", "torch_dtype": "bfloat16", "v_head_dim": 128, "vocab_size": 102400})"},
-    {"deepseek-v3",
-     R"({"model_type": "deepseek_v3", "attention_bias": false, "ep_size": 1, "first_k_dense_replace": 3,
-         "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512, "max_position_embeddings": 163840,
-         "moe_intermediate_size": 2048, "moe_layer_freq": 1, "n_group": 8, "n_routed_experts": 256,
-         "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 128, "num_experts_per_tok": 8,
-         "num_hidden_layers": 61, "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536,
-         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "quantization_config": {"activation_scheme": "dynamic",
-         "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}, "routed_scaling_factor": 2.5,
-         "scoring_func": "sigmoid", "tie_word_embeddings": false, "topk_group": 4, "topk_method": "noaux_tc",
-         "torch_dtype": "bfloat16", "v_head_dim": 128, "vocab_size": 129280})"},
-};
 
 v1::ModelSpec CatalogEntry(const std::string& id) {
   std::ifstream file(std::string(FORETOKEN_SOURCE_DIR) + "/catalogs/models/" + id + ".textproto");
@@ -181,7 +84,12 @@ TEST(HuggingFaceTest, WhatIsNotUnderstoodIsNamed) {
       {"a field of the wrong kind", "{" + llama + R"(, "num_key_value_heads": "two"})",
        "num_key_value_heads: a whole number is needed"},
       {"quantisation", "{" + llama + R"(, "quantization_config": {"quant_method": "awq"}})",
-       "quantization_config.quant_method: \"awq\"; allowed: fp8"},
+       "quantization_config.quant_method: \"awq\"; allowed: fp8, and mxfp4 of experts"},
+      {"experts' quantisation without experts", "{" + llama + R"(, "quantization_config": {"quant_method": "mxfp4"}})",
+       "quantization_config.quant_method: \"mxfp4\"; allowed: fp8, and mxfp4 of experts"},
+      {"a kind of layer",
+       R"({"model_type": "qwen3", "layer_types": ["full_attention", "linear_attention"], "hidden_size": 64})",
+       "layer_types: \"linear_attention\"; allowed: full_attention, sliding_attention"},
       {"a dtype", "{" + llama + R"(, "torch_dtype": "float8"})", "torch_dtype: \"float8\"; allowed: bfloat16"},
       {"not JSON", "{\"model_type\": ", "config.json: "},
   };
@@ -190,6 +98,17 @@ TEST(HuggingFaceTest, WhatIsNotUnderstoodIsNamed) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.want)) << c.name;
   }
+}
+
+TEST(HuggingFaceTest, LayerTypesCountTheLayersThatSeeEverything) {
+  const auto spec = ModelFromHuggingFace(
+      R"({"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
+          "num_hidden_layers": 3, "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
+          "max_window_layers": 2, "use_sliding_window": true, "sliding_window": 512, "vocab_size": 100})",
+      "config.json", {});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->sliding_window().window_tokens(), 512);
+  EXPECT_EQ(spec->sliding_window().num_full_attention_layers(), 1);
 }
 
 TEST(HuggingFaceTest, WhatIsSwitchedOffOrVouchedForIsFine) {

@@ -142,7 +142,7 @@ TEST_F(RefusalTest, BadPrefillSidesAreNamed) {
       {"no link",
        [=](auto& s) {
          prefill(s).clear_transfer_bytes_per_second();
-         s.mutable_disaggregated_prefill()->set_hardware_id("nvidia-b200-sxm-180gb");
+         s.mutable_disaggregated_prefill()->set_hardware_id("amd-mi325x-256gb");
        },
        grpc::FAILED_PRECONDITION, "MISSING_FIGURE", "scenario.disaggregated_prefill.transfer_bytes_per_second"},
       {"prefill does not fit", [=](auto& s) { prefill(s).set_batch_size(1'000'000); }, grpc::FAILED_PRECONDITION,
