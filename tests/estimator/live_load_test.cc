@@ -106,6 +106,22 @@ TEST_F(LiveLoadTest, AFullKvCacheWaitsOrPreempts) {
   EXPECT_TRUE(By(load).warnings.empty());
 }
 
+// Half of the layers see 4,096 tokens: 38 running sequences of 32,768 keep 38 x 21 x (32,768 + 4,096) x 8,192 B = 241
+// GB of 278, not 428 GB, and leave room for a short prompt as for a long one; 45 keep 285 GB.
+TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsCounted) {
+  const Model model = Gemma2_9b();
+  Hardware hardware = A100();
+  hardware.memory_capacity = Gigabytes(330);
+  for (const int prompt : {16, 200, 5000}) {
+    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 2);
+    scenario.live_load = LiveLoad{.running_sequences = 38, .running_context_tokens = 32768, .max_num_seqs = 64};
+    const absl::StatusOr<Estimate> starts = Ask(scenario, GenericPrior());
+    ASSERT_TRUE(starts.ok()) << prompt << starts.status();
+    scenario.live_load->running_sequences = 45;
+    EXPECT_THAT(std::string(Ask(scenario, GenericPrior()).status().message()), HasSubstr("no room")) << prompt;
+  }
+}
+
 TEST_F(LiveLoadTest, NoRoomAtAllIsRefused) {
   const absl::Status status = Ask(Under({.free_kv_tokens = 50}), {}).status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kOutOfMemory) << status;
