@@ -76,6 +76,19 @@ TEST_F(LiveLoadTest, TheTokenBudgetCutsThePrompt) {
   EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 4 * 4 * kRow + 4 * kRow / 2, 1e-10);
 }
 
+// Ten chunks, of which those running, with 3 tokens left, share three: 5 x 3 rows, not 5 x 10.
+TEST_F(LiveLoadTest, RunningSequencesEndWhilePromptsArePrefilled) {
+  Scenario scenario = Under({.running_sequences = 5, .running_context_tokens = 100, .remaining_output_tokens = 3});
+  scenario.deployment.prefill_chunk_tokens = 10;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 15 * kRow, 1e-10);
+  scenario.live_load->remaining_output_tokens = 10;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 50 * kRow, 1e-10);
+  // Ten tokens are made beside the chunks of the one that waits, three beside its own, which it rides along in full.
+  scenario.live_load->waiting_requests = 1;
+  scenario.live_load->remaining_output_tokens = 13;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + 2 * kPrompt + (50 + 15 + 10) * kRow, 1e-10);
+}
+
 TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
   const absl::Status status = Ask(Under(load), {}).status();
