@@ -182,9 +182,9 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.decode = company.Sum(engine, served.decode_steps);
   served.step = [engine, company](double j) { return company.Step(engine, j); };
   const double ran = company.MeanRunning(served.decode_steps);
-  const double size = company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);  // of those running
   served.running = company.joined + ran;
-  served.held = served.read = company.joined + ran * size;
+  served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /
+                                        replica.capacity.kv_per_sequence);
   const double shared = std::min(1.0, company.shared / std::max(1.0, served.decode_steps));
   served.crews = {{.share = shared,
                    .running = company.All(),

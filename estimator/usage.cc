@@ -65,10 +65,11 @@ Bytes WeightsRead(const StepModel& model, double running, double tokens) {
          model.shard.stages;
 }
 
-MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences) {
+MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double held,
+                   double running) {
   const Deployment& d = scenario.deployment;
-  const Bytes kv = sequences * capacity.kv_per_sequence;
-  const Bytes activations = StepActivations(scenario, model.shard, sequences);
+  const Bytes kv = held * capacity.kv_per_sequence;
+  const Bytes activations = StepActivations(scenario, model.shard, running);
   const Bytes beside = RoomForKv(capacity, activations);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {

@@ -135,6 +135,21 @@ TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsCounted) {
   }
 }
 
+// The memory that they hold does not depend on the shape of the request: 10 x 21 x (32,768 + 4,096) x 8,192 B.
+TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsTold) {
+  const Model model = Gemma2_9b();
+  Hardware hardware = A100();
+  hardware.memory_capacity = Gigabytes(330);
+  for (const int prompt : {16, 200, 5000}) {
+    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 1);
+    const MemoryUse alone = *Ask(scenario, GenericPrior())->memory;
+    scenario.live_load = LiveLoad{.running_sequences = 10, .running_context_tokens = 32768 - 1};
+    const MemoryUse memory = *Ask(scenario, GenericPrior())->memory;
+    EXPECT_NEAR((memory.kv_cache - alone.kv_cache).value(), 10.0 * 21 * (32768 + 4096) * 8192, 1) << prompt;
+    EXPECT_LE(memory.activations / alone.activations, 11.001) << prompt;  // eleven decode, however much they hold
+  }
+}
+
 TEST_F(LiveLoadTest, NoRoomAtAllIsRefused) {
   const absl::Status status = Ask(Under({.free_kv_tokens = 50}), {}).status();
   EXPECT_EQ(DetailOf(status).reason, Reason::kOutOfMemory) << status;
