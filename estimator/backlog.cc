@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "estimator/capacity.h"
 #include "estimator/errors.h"
+#include "estimator/usage.h"
 
 namespace foretoken {
 namespace {
@@ -47,16 +49,30 @@ struct KvRoom {
   double per_prompt = 0;  // mean over all prompts without a seat
 };
 
+// What memory leaves free beside those running, where the engine does not tell: by bytes, as a layer with a window
+// keeps no more than it of a long sequence.
+KvRoom RoomInMemory(const Replica& replica, const Backlog& backlog) {
+  const Workload& w = replica.scenario.workload;
+  const Capacity& c = replica.capacity;
+  const Shard& shard = replica.model.shard;
+  const Bytes per_token = c.kv_per_sequence / (static_cast<double>(w.prompt_tokens) + w.output_tokens);
+  const double sequences = backlog.running + backlog.in_flight.count + backlog.waiting.count + backlog.arriving.count;
+  const Bytes all = RoomForKv(c, StepActivations(replica.scenario, shard, std::min(sequences, c.largest_batch)));
+  const Bytes held = backlog.running * KvPerSequence(shard, std::ceil(backlog.context));
+  return {.free = std::floor(std::max(Bytes(0), all - held) / per_token), .after = std::floor(all / per_token)};
+}
+
 KvRoom RoomFor(const Replica& replica, const Backlog& backlog) {
   const Workload& w = replica.scenario.workload;
   const LiveLoad& load = *replica.scenario.live_load;
-  const double held = backlog.running * backlog.context;
-  const double all = replica.capacity.largest_batch * (static_cast<double>(w.prompt_tokens) + w.output_tokens);
   const auto blocks = [&](double tokens) { return std::ceil(tokens / load.kv_block_tokens) * load.kv_block_tokens; };
   const double own = blocks(w.prefix_load ? w.prompt_tokens : FreshTokens(w));
   const double prompts = backlog.waiting.count + backlog.arriving.count;
-  KvRoom room{.free = load.free_kv_tokens.value_or(std::max(0.0, all - held))};
-  room.after = room.free + held;
+  KvRoom room = RoomInMemory(replica, backlog);
+  if (load.free_kv_tokens) {
+    room.free = *load.free_kv_tokens;
+    room.after = room.free + backlog.running * backlog.context;
+  }
   room.per_prompt = (backlog.waiting.count * blocks(backlog.waiting.tokens) + backlog.arriving.count * own) / prompts;
   return room;
 }

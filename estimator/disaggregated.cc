@@ -158,7 +158,7 @@ DisaggregationEstimate SidesOf(const Replica& replica, const Transfer& transfer,
       .transfer = transfer.bytes,
       .exposed = transfer.exposed,
       .prefill_requests_per_second = replicas.prefill * d.batch_size / prefill_work.value(),
-      .prefill_memory = MemoryOf(side.scenario, side.model, side.capacity, side.capacity.batch),
+      .prefill_memory = MemoryOf(side.scenario, side.model, side.capacity, side.capacity.batch, side.capacity.batch),
       .prefill_devices = d.prefill_replicas * side.scenario.deployment.devices()};
   if (transfer.whole.value() > 0) {
     sides.transfer_requests_per_second = replicas.Links() * d.batch_size / transfer.whole.value();

@@ -17,7 +17,7 @@
 namespace foretoken {
 
 // Nothing where a device that takes part states no tdp. Where one states no idle power that is counted as 0, and the
-// energy is a lower bound.
+// energy is a lower bound; nothing where that bound is 0, with every step bound by the host at s = infinity.
 std::optional<EnergyEstimate> EnergyOf(const Replica& replica, const Served& served);
 
 }  // namespace foretoken

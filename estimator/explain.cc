@@ -1,5 +1,6 @@
 #include "estimator/explain.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -103,7 +104,7 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
   const Efficiencies& e = model.efficiencies;
   return {.name = "host",
           .count = 1,
-          .parts = {.host = StepTime(model, shape).Total() - operators},
+          .parts = {.host = std::max(Seconds(0), StepTime(model, shape).Total() - operators)},
           .formula = "smax(operators + L c_gap, c_step + L c_layer) - operators + T c_tok + R c_req",
           .inputs = {{"L", model.shard.layers},
                      {"T", shape.Tokens()},

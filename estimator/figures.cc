@@ -38,7 +38,8 @@ Throughput MakeThroughput(const Scenario& scenario, const Served& served, Second
 void FillFigures(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
   estimate.devices = DevicesOf(replica.scenario, served);
   estimate.waves = static_cast<int>(served.waves);
-  estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held);
+  const double fed = served.crews.empty() ? served.held : served.running;  // crews: those that hold more are no more
+  estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held, fed);
   FillPhase(served.prefill, provenance, estimate.prefill);
   FillPhase(served.decode, provenance, estimate.decode);
   estimate.decode_steps = served.decode_steps;

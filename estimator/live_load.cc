@@ -36,23 +36,18 @@ class Engine {
     if (b_.step_tokens) deployment_.prefill_chunk_tokens = static_cast<int>(*b_.step_tokens);
   }
 
-  // The same when those running now have ended.
-  Engine WithoutRunning() const {
-    Engine engine = *this;
-    engine.b_.running = 0;
-    return engine;
-  }
-
   double Stages() const { return model_.shard.stages; }
 
-  // A prompt's steps beside those running and `joined` that were prefilled before.
-  MixedPrefill Mix(const PrefillShape& shape, double joined) const { return MixPrefill(model_, shape, Beside(joined)); }
+  // A prompt's steps beside `running` and `joined` that were prefilled before.
+  MixedPrefill Mix(const PrefillShape& shape, double running, double joined) const {
+    return MixPrefill(model_, shape, Beside(running, joined));
+  }
 
   // The steps of prompts that come before the request; on average half of them have joined the decode.
-  Seconds Drain(const Packing& packing, double joined) const {
+  Seconds Drain(const Packing& packing, double running, double joined) const {
     if (packing.groups <= 0) return Seconds(0);
     joined += packing.group.sequences * (packing.groups - 1) / 2;
-    return packing.groups * MixedSteps(model_, packing.group, Beside(joined)) / Stages();
+    return packing.groups * MixedSteps(model_, packing.group, Beside(running, joined)) / Stages();
   }
 
   // The request's own prefill, with `together` of those that come with it.
@@ -65,10 +60,10 @@ class Engine {
   }
 
  private:
-  Riders Beside(double joined) const {
-    const double riders = b_.running + joined;
+  Riders Beside(double running, double joined) const {
+    const double riders = running + joined;
     if (riders <= 0) return {};
-    const double context = (b_.running * b_.context + joined * w_.prompt_tokens) / riders;
+    const double context = (running * b_.context + joined * w_.prompt_tokens) / riders;
     return {.sequences = riders / Stages(), .context = context};
   }
 
@@ -130,15 +125,25 @@ Plan MakePlan(const Backlog& b, const Seats& seats, double prior) {
           .own = Pack(b.arriving, prior, b.step_tokens)};
 }
 
+// Of those running now, how many decode in `steps` that begin `before` steps from now, on average.
+double StillRunning(const Backlog& b, double before, double steps) {
+  if (!b.remaining || steps <= 0) return b.running;
+  return b.running * std::clamp((std::ceil(*b.remaining) - before) / steps, 0.0, 1.0);
+}
+
 // What the request waits for before its own prefill begins, and what slows that.
 Seconds WaitsBefore(const Engine& engine, const Backlog& b, const Seats& seats, const Plan& plan, const Workload& w) {
   const double admitted = b.in_flight.count;
-  Seconds queue = engine.Drain(plan.in_flight, 0) + engine.Drain(plan.early, admitted);
+  const double first = plan.in_flight.Steps();
+  const double before = first + plan.early.Steps();
+  Seconds queue = engine.Drain(plan.in_flight, StillRunning(b, 0, first), 0) +
+                  engine.Drain(plan.early, StillRunning(b, first, plan.early.Steps()), admitted);
   if (b.running > 0) queue += engine.Decode(b.running, b.context, 1).Total() / (2 * engine.Stages());
-  const Engine then = seats.must_wait ? engine.WithoutRunning() : engine;
-  queue = std::max(queue, SeatWait(engine, b, seats, w)) + then.Drain(plan.late, 0);
+  queue = std::max(queue, SeatWait(engine, b, seats, w)) + engine.Drain(plan.late, 0, 0);
   const double joined = admitted + b.waiting.count;
-  const MixedPrefill own = then.Mix(plan.own.group, seats.must_wait ? std::min(joined, seats.later - 1) : joined);
+  const MixedPrefill own = seats.must_wait
+                               ? engine.Mix(plan.own.group, 0, std::min(joined, seats.later - 1))
+                               : engine.Mix(plan.own.group, StillRunning(b, before, plan.own.Steps()), joined);
   return queue + (plan.own.groups - 1) * own.steps / engine.Stages() + own.riding;
 }
 
@@ -177,9 +182,9 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.decode = company.Sum(engine, served.decode_steps);
   served.step = [engine, company](double j) { return company.Step(engine, j); };
   const double ran = company.MeanRunning(served.decode_steps);
-  const double size = company.running_context / (w.prompt_tokens + w.output_tokens / 2.0);  // of those running
   served.running = company.joined + ran;
-  served.held = served.read = company.joined + ran * size;
+  served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /
+                                        replica.capacity.kv_per_sequence);
   const double shared = std::min(1.0, company.shared / std::max(1.0, served.decode_steps));
   served.crews = {{.share = shared,
                    .running = company.All(),

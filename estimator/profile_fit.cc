@@ -43,7 +43,7 @@ std::string Fault(const Scenario& scenario, const ProfileSample& s) {
   if (!Good(s.ttft) || !Good(s.tpot) || !Good(s.e2e)) return "a time is not finite and positive";
   const std::optional<Seconds> step = StepOf(s);
   if (!s.ttft && !step) return "states neither ttft_seconds nor tpot_seconds, nor e2e_seconds beside ttft_seconds";
-  if (step && !(step->value() > 0)) return "e2e_seconds is not above ttft_seconds";
+  if (s.ttft && s.e2e && s.output_tokens > 1 && !(*s.e2e > *s.ttft)) return "e2e_seconds is not above ttft_seconds";
   const std::optional<SampleFault> fault = FasterThanLight(RunOf(scenario, s));
   return fault ? fault->reason : "";
 }

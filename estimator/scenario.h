@@ -65,6 +65,7 @@ struct Speculation {
 struct Disaggregation {
   const Hardware* hardware = nullptr;  // of the prefill side; owned as the scenario's is
   Deployment deployment;               // likewise, with resolved dtypes
+  bool follows = true;                 // it is the scenario's, whose tensor parallelism may be varied
   int batch_size = 1;                  // prompts that a prefill replica takes together
   int prefill_replicas = 1;
   int decode_replicas = 1;

@@ -27,8 +27,11 @@ Variable VariableOf(SolveFor what) {
       return {"prompt_tokens", true,
               [](double value, Scenario& s) { s.workload.prompt_tokens = static_cast<int>(value); }};
     case SolveFor::kTensorParallel:
-      return {"tensor_parallel", true,
-              [](double value, Scenario& s) { s.deployment.tensor_parallel = static_cast<int>(value); }};
+      return {"tensor_parallel", true, [](double value, Scenario& s) {
+                s.deployment.tensor_parallel = static_cast<int>(value);
+                if (!s.disaggregation || !s.disaggregation->follows) return;
+                s.disaggregation->deployment.tensor_parallel = s.deployment.tensor_parallel;
+              }};
     default:
       return {"batch_size", true, [](double value, Scenario& s) { s.workload.batch_size = static_cast<int>(value); }};
   }

@@ -54,6 +54,7 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 
 std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step) {
   if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
+  if (scenario.workload.kv_cache_mode == KvCacheMode::kNone) return std::nullopt;  // a step is a prefill
   step.context = scenario.workload.prompt_tokens + scenario.workload.output_tokens / 2.0;
   return ComputeBoundBatch(step);
 }
@@ -64,10 +65,11 @@ Bytes WeightsRead(const StepModel& model, double running, double tokens) {
          model.shard.stages;
 }
 
-MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences) {
+MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double held,
+                   double running) {
   const Deployment& d = scenario.deployment;
-  const Bytes kv = sequences * capacity.kv_per_sequence;
-  const Bytes activations = StepActivations(scenario, model.shard, sequences);
+  const Bytes kv = held * capacity.kv_per_sequence;
+  const Bytes activations = StepActivations(scenario, model.shard, running);
   const Bytes beside = RoomForKv(capacity, activations);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {

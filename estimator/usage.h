@@ -19,8 +19,9 @@ namespace foretoken {
 // larger batch reads more, so that a mixture of them has no one such batch, nor has a round of two models.
 std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step);
 
-// Memory with `sequences` of the workload on each replica.
-MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double sequences);
+// Memory with the KV cache of `held` sequences of the workload on each replica, in a step of `running` sequences.
+MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double held,
+                   double running);
 
 // What is left for KV cache beside the weights and these activations.
 inline Bytes RoomForKv(const Capacity& capacity, Bytes activations) {

@@ -8,6 +8,14 @@
 
 namespace foretoken::catalog {
 
+void ResolveProfileOf(const Model& model, LinearProfile& profile) {
+  if (profile.key.model_id != model.id) return;
+  Deployment deployment{.weight_dtype = profile.key.weight_dtype, .kv_cache_dtype = profile.key.kv_cache_dtype};
+  ResolveDtypes(model, deployment);
+  profile.key.weight_dtype = deployment.weight_dtype;
+  profile.key.kv_cache_dtype = deployment.kv_cache_dtype;
+}
+
 bool NamesModel(const HardwareRecord& record, const std::function<bool(const std::string& id)>& matters) {
   const auto& profiles = record.hardware.linear_profiles;
   return std::any_of(profiles.begin(), profiles.end(),
@@ -21,12 +29,7 @@ std::shared_ptr<const HardwareRecord> WithResolvedProfiles(const std::shared_ptr
   absl::StatusOr<Hardware> open = ParseHardware(record->entry.spec());
   if (!open.ok()) return record;
   for (LinearProfile& profile : open->linear_profiles) {
-    const Model* const of = model(profile.key.model_id);
-    if (of == nullptr) continue;
-    Deployment deployment{.weight_dtype = profile.key.weight_dtype, .kv_cache_dtype = profile.key.kv_cache_dtype};
-    ResolveDtypes(*of, deployment);
-    profile.key.weight_dtype = deployment.weight_dtype;
-    profile.key.kv_cache_dtype = deployment.kv_cache_dtype;
+    if (const Model* const of = model(profile.key.model_id); of != nullptr) ResolveProfileOf(*of, profile);
   }
   return std::make_shared<const HardwareRecord>(HardwareRecord{record->entry, *std::move(open)});
 }

@@ -13,6 +13,9 @@ namespace foretoken::catalog {
 // A model by its id; null: there is none.
 using ModelById = std::function<const Model*(const std::string& id)>;
 
+// Fills in the dtypes that a profile of this model leaves open; one of another model stays as it is.
+void ResolveProfileOf(const Model& model, LinearProfile& profile);
+
 // Whether a profile of the record names a model that `matters`.
 bool NamesModel(const HardwareRecord& record, const std::function<bool(const std::string& id)>& matters);
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "estimator/errors.h"
 #include "server/catalog/field_checks.h"
 
@@ -32,19 +34,37 @@ int EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// How far a known id is from what was asked; an id that contains it is near however much longer it is.
-int Distance(std::string_view asked, std::string_view known) {
+// As ids are written: in lower case, without the owner that a repository's name starts with.
+std::string AsId(std::string_view asked) {
+  const size_t slash = asked.rfind('/');
+  if (slash != std::string_view::npos) asked.remove_prefix(slash + 1);
+  std::string id(asked);
+  absl::AsciiStrToLower(&id);
+  return id;
+}
+
+// "nvidia-h100-80gb-sxm" and "nvidia-h100-sxm-80gb" have the same.
+std::string SortedWords(const std::string& id) {
+  std::vector<absl::string_view> words = absl::StrSplit(id, '-');
+  std::sort(words.begin(), words.end());
+  return absl::StrJoin(words, "-");
+}
+
+// How far a known id is from what was asked, its words in any order; an id that contains it is near however much longer
+// it is.
+int Distance(const std::string& asked, const std::string& asked_words, const std::string& known) {
   const int edits = EditDistance(asked, known);
-  const bool contains = !asked.empty() && known.find(asked) != std::string_view::npos;
-  return contains ? edits / 8 : edits;
+  const bool contains = !asked.empty() && known.find(asked) != std::string::npos;
+  return contains ? edits / 8 : std::min(edits, 1 + EditDistance(asked_words, SortedWords(known)));
 }
 
 template <typename Record>
-std::vector<std::string> Closest(std::string_view asked, const Collection<Record>& collection) {
+std::vector<std::string> Closest(const std::string& asked, const Collection<Record>& collection) {
+  const std::string words = SortedWords(asked);
   std::vector<std::pair<int, std::string>> near;
   for (const auto& record : collection.records()) {
     const std::string& id = record->entry.spec().id();
-    const int distance = Distance(asked, id);
+    const int distance = Distance(asked, words, id);
     if (distance <= FarthestSuggestion(asked)) near.emplace_back(distance, id);
   }
   const size_t count = std::min(kSuggestions, near.size());
@@ -64,7 +84,7 @@ absl::Status Unknown(std::string_view what, std::string_view id, std::string_vie
         Reason::kInvalidField, field,
         absl::StrCat(name, " id ", Quoted(id), " of ", id.size(), " characters; allowed up to ", kMaxIdLength));
   }
-  const std::vector<std::string> closest = Closest(id, collection);
+  const std::vector<std::string> closest = Closest(AsId(id), collection);
   std::string message = absl::StrCat("unknown ", name, " ", Quoted(id));
   if (!closest.empty()) absl::StrAppend(&message, "; did you mean ", absl::StrJoin(closest, ", "), "?");
   return Refusal(Reason::kUnknownId, field, message);

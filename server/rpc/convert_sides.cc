@@ -36,6 +36,7 @@ Disaggregation ReadDisaggregation(const v1::DisaggregatedPrefill& message, Field
   d.prefill_replicas = replicas("prefill_replicas", message.has_prefill_replicas(), message.prefill_replicas());
   d.decode_replicas = replicas("decode_replicas", message.has_decode_replicas(), message.decode_replicas());
   d.layerwise_transfer = message.layerwise_transfer();
+  d.follows = !message.has_deployment();
   if (message.has_transfer_bytes_per_second()) {
     d.transfer = BytesPerSecond(fields.Positive("transfer_bytes_per_second", message.transfer_bytes_per_second()));
   }

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
 
@@ -43,16 +45,50 @@ void ReadPrefix(const v1::Workload& message, FieldChecker& fields, Workload& wor
   }
 }
 
-// The same rule for both columns of the quantiles.
-void CheckRising(const OutputLengthDistribution& lengths, FieldChecker& fields) {
+// The same rule for both columns of the quantiles. Whether it is kept.
+bool CheckRising(const OutputLengthDistribution& lengths, FieldChecker& fields) {
+  bool rising = true;
   for (size_t i = 1; i < lengths.quantiles.size(); ++i) {
     const auto& before = lengths.quantiles[i - 1];
     const auto& here = lengths.quantiles[i];
     if (here.probability > before.probability && here.tokens >= before.tokens) continue;
+    rising = false;
     fields.Add(absl::StrCat("output_length_distribution.quantiles[", i, "]"),
                absl::StrCat("(", here.probability, ", ", here.tokens, " tokens) after (", before.probability, ", ",
                             before.tokens, " tokens); allowed in rising order"));
   }
+  return rising;
+}
+
+// The longest is as long as any quantile.
+void CheckBelowLongest(const OutputLengthDistribution& lengths, FieldChecker& fields) {
+  if (!lengths.max_tokens) return;
+  for (size_t i = 0; i < lengths.quantiles.size(); ++i) {
+    if (lengths.quantiles[i].tokens <= *lengths.max_tokens) continue;
+    fields.Add(
+        absl::StrCat("output_length_distribution.quantiles[", i, "].tokens"),
+        absl::StrCat("tokens ", lengths.quantiles[i].tokens, "; allowed up to max_tokens = ", *lengths.max_tokens));
+  }
+}
+
+// Between two quantiles lie lengths of no fewer tokens than the first and no more than the second.
+void CheckMeanAmongQuantiles(const OutputLengthDistribution& lengths, FieldChecker& fields) {
+  if (lengths.quantiles.empty()) return;
+  OutputLengthDistribution::Quantile before{.probability = 0, .tokens = 1};
+  double least = 0;
+  double most = 0;
+  for (const auto& here : lengths.quantiles) {
+    least += (here.probability - before.probability) * before.tokens;
+    most += (here.probability - before.probability) * here.tokens;
+    before = here;
+  }
+  const double beyond = 1 - before.probability;
+  least += beyond * before.tokens;
+  if (beyond > 0) most += beyond * lengths.max_tokens.value_or(std::numeric_limits<double>::infinity());
+  constexpr double kRounding = 1e-9;
+  if (lengths.mean_tokens >= least * (1 - kRounding) && lengths.mean_tokens <= most * (1 + kRounding)) return;
+  fields.Add("output_length_distribution.mean_tokens",
+             absl::StrCat("mean_tokens ", lengths.mean_tokens, "; the quantiles allow ", least, " to ", most));
 }
 
 OutputLengthDistribution ReadOutputLengths(const v1::OutputLengthDistribution& message, FieldChecker& fields) {
@@ -77,7 +113,10 @@ OutputLengthDistribution ReadOutputLengths(const v1::OutputLengthDistribution& m
         {.probability = fields.Share(path + "probability", message.quantiles(i).probability()),
          .tokens = fields.Between(path + "tokens", message.quantiles(i).tokens(), 1, kMaxTokens)});
   }
-  CheckRising(lengths, fields);
+  if (CheckRising(lengths, fields)) {
+    CheckBelowLongest(lengths, fields);
+    CheckMeanAmongQuantiles(lengths, fields);
+  }
   return lengths;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/calibration/hardware_fit.h"
+#include "estimator/calibration/sample_faults.h"
 #include "estimator/errors.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/parse.h"
@@ -26,6 +27,17 @@ absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwa
   return profile.status();
 }
 
+// Why so few samples were left that a profile came of them and no calibration.
+void TellFaults(const std::vector<Sample>& samples, v1::CalibrationReport& report) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const std::optional<SampleFault> fault = FindFault(samples[i]);
+    if (!fault) continue;
+    v1::RejectedSample& rejected = *report.add_rejected();
+    rejected.set_index(static_cast<int>(i));
+    rejected.set_reason(fault->reason);
+  }
+}
+
 }  // namespace
 
 absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
@@ -44,7 +56,10 @@ absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const 
   const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, abandoned, spec, calibrations);
   if (profile->has_value()) {
     *response.mutable_report() = std::move(report);
-    if (DetailOf(fitted).reason == Reason::kInsufficientSamples) return absl::OkStatus();
+    if (DetailOf(fitted).reason == Reason::kInsufficientSamples) {
+      TellFaults(*samples, calibrations);
+      return absl::OkStatus();
+    }
   }
   if (!fitted.ok()) return fitted;
   // What was learned may be out of the bounds that every calibration keeps: it is user data like any other.

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/catalog/parse.h"
+#include "server/catalog/profile_dtypes.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/scenario_reader.h"
 
@@ -104,6 +105,11 @@ void ScenarioReader::ResolveMachine() {
   ResolveDtypes(*scenario_.model, scenario_.deployment);
   const bool known =
       inline_ == nullptr || (scenario_.model != &inline_->model && scenario_.hardware != &inline_->hardware);
+  if (inline_ != nullptr && scenario_.hardware == &inline_->hardware) {
+    for (LinearProfile& profile : inline_->hardware.linear_profiles) {
+      catalog::ResolveProfileOf(*scenario_.model, profile);
+    }
+  }
   derived_.Forget(known ? &snapshot_.step_models() : nullptr);
 }
 

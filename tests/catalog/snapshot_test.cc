@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "estimator/errors.h"
 #include "server/catalog/bundle.h"
 #include "server/catalog/overlay.h"
@@ -36,6 +38,20 @@ TEST(SnapshotTest, AnIdTooLongToBeOneIsRefusedWithoutALookAtTheOthers) {
     EXPECT_EQ(DetailOf(status).reason, c.reason) << c.name;
     EXPECT_EQ(status.message(), c.message) << c.name;
     EXPECT_EQ(DetailOf(snapshot.FindModel(c.id, "model_id").status()).reason, c.reason) << c.name;
+  }
+}
+
+TEST(SnapshotTest, WordsInAnotherOrderAndRepositoryNamesFindTheirId) {
+  const auto entry = [](const std::string& id) {
+    return CatalogFile{"hardware/" + id + ".textproto",
+                       "id: \"" + id + "\" memory_bandwidth_bytes_per_second: 1e12 sources { citation: \"x\" }"};
+  };
+  const Bundle bundle = *ParseBundle(
+      {entry("acme-a10-24gb"), entry("acme-h100-sxm-80gb"), entry("acme-h100-nvl-94gb"), entry("other-9000")});
+  const auto catalog = Overlay(bundle).MakeSnapshot();
+  for (const char* asked : {"acme-h100-80gb-sxm", "ACME-H100-SXM-80GB", "some/Acme-H100-SXM-80G"}) {
+    const std::string message(catalog->FindHardware(asked, "hardware_id").status().message());
+    EXPECT_NE(message.find("did you mean acme-h100-sxm-80gb"), std::string::npos) << message;
   }
 }
 

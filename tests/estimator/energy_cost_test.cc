@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
+#include "estimator/efficiencies.h"
 #include "estimator/estimator.h"
+#include "estimator/operator_model.h"
 #include "tests/estimator/fixtures.h"
 
 namespace foretoken {
@@ -45,6 +48,25 @@ TEST(EnergyTest, IsTheLineBetweenIdleAndLimit) {
   const double decode = 60 * estimate.decode.time.value() + 340 * estimate.decode.parts->memory.value();
   EXPECT_NEAR(estimate.energy->joules_per_request, 2 * (prefill + decode) / 4, 1e-9);
   EXPECT_NEAR(estimate.energy->prefill_utilization, estimate.prefill.parts->compute / estimate.prefill.time, 1e-12);
+}
+
+// All host at s = infinity, and no idle power stated: all that is known of the energy is that it is at least 0.
+TEST(EnergyTest, ALowerBoundOfNothingIsAbsent) {
+  const Model model = Llama2_7b();
+  Hardware hardware = WithWatts(A100());
+  Scenario scenario = MakeScenario(model, hardware, 1, 1, 8);
+  scenario.deployment.roofline_exponent = std::numeric_limits<double>::infinity();
+  Efficiencies slow_host = GenericPriorOf(false);
+  slow_host.host_step = Seconds(1);
+  const auto energy = [&] {
+    const absl::StatusOr<Estimate> estimate = EstimateOperatorModel(scenario, slow_host, Provenance::kDatasheet, {});
+    EXPECT_TRUE(estimate.ok()) << estimate.status();
+    return estimate.ok() ? estimate->energy : std::nullopt;
+  };
+  ASSERT_TRUE(energy());
+  EXPECT_EQ(energy()->decode_utilization, 0);
+  hardware.idle_watts.reset();
+  EXPECT_FALSE(energy());
 }
 
 // Batches that run one after the other, and replicas side by side, cost each request what one batch does.

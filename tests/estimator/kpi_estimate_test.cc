@@ -98,6 +98,8 @@ TEST_F(EstimateKpiTest, WithoutACache) {
   ExpectRelative(estimate.token_latencies[8].value(), 1031 * token, "the last of them");
   EXPECT_EQ(estimate.decode.bound, Bound::kCompute);
   EXPECT_EQ(estimate.memory->kv_cache, Bytes(0));
+  // Bound by compute at a batch of one already: B* of a step that reads a KV cache would not be that of this.
+  EXPECT_FALSE(estimate.memory->compute_bound_batch);
 }
 
 // A resident prefix costs nothing but its place; over a link of 1 GB/s, 512 * 262,144 B take 134 ms more.

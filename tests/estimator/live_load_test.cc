@@ -76,6 +76,19 @@ TEST_F(LiveLoadTest, TheTokenBudgetCutsThePrompt) {
   EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 4 * 4 * kRow + 4 * kRow / 2, 1e-10);
 }
 
+// Ten chunks, of which those running, with 3 tokens left, share three: 5 x 3 rows, not 5 x 10.
+TEST_F(LiveLoadTest, RunningSequencesEndWhilePromptsArePrefilled) {
+  Scenario scenario = Under({.running_sequences = 5, .running_context_tokens = 100, .remaining_output_tokens = 3});
+  scenario.deployment.prefill_chunk_tokens = 10;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 15 * kRow, 1e-10);
+  scenario.live_load->remaining_output_tokens = 10;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 50 * kRow, 1e-10);
+  // Ten tokens are made beside the chunks of the one that waits, three beside its own, which it rides along in full.
+  scenario.live_load->waiting_requests = 1;
+  scenario.live_load->remaining_output_tokens = 13;
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + 2 * kPrompt + (50 + 15 + 10) * kRow, 1e-10);
+}
+
 TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
   const absl::Status status = Ask(Under(load), {}).status();
@@ -104,6 +117,37 @@ TEST_F(LiveLoadTest, AFullKvCacheWaitsOrPreempts) {
   EXPECT_THAT(starts.warnings.at(0).message, HasSubstr("preempts"));
   load.free_kv_tokens = 1000;
   EXPECT_TRUE(By(load).warnings.empty());
+}
+
+// Half of the layers see 4,096 tokens: 38 running sequences of 32,768 keep 38 x 21 x (32,768 + 4,096) x 8,192 B = 241
+// GB of 278, not 428 GB, and leave room for a short prompt as for a long one; 45 keep 285 GB.
+TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsCounted) {
+  const Model model = Gemma2_9b();
+  Hardware hardware = A100();
+  hardware.memory_capacity = Gigabytes(330);
+  for (const int prompt : {16, 200, 5000}) {
+    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 2);
+    scenario.live_load = LiveLoad{.running_sequences = 38, .running_context_tokens = 32768, .max_num_seqs = 64};
+    const absl::StatusOr<Estimate> starts = Ask(scenario, GenericPrior());
+    ASSERT_TRUE(starts.ok()) << prompt << starts.status();
+    scenario.live_load->running_sequences = 45;
+    EXPECT_THAT(std::string(Ask(scenario, GenericPrior()).status().message()), HasSubstr("no room")) << prompt;
+  }
+}
+
+// The memory that they hold does not depend on the shape of the request: 10 x 21 x (32,768 + 4,096) x 8,192 B.
+TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsTold) {
+  const Model model = Gemma2_9b();
+  Hardware hardware = A100();
+  hardware.memory_capacity = Gigabytes(330);
+  for (const int prompt : {16, 200, 5000}) {
+    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 1);
+    const MemoryUse alone = *Ask(scenario, GenericPrior())->memory;
+    scenario.live_load = LiveLoad{.running_sequences = 10, .running_context_tokens = 32768 - 1};
+    const MemoryUse memory = *Ask(scenario, GenericPrior())->memory;
+    EXPECT_NEAR((memory.kv_cache - alone.kv_cache).value(), 10.0 * 21 * (32768 + 4096) * 8192, 1) << prompt;
+    EXPECT_LE(memory.activations / alone.activations, 11.001) << prompt;  // eleven decode, however much they hold
+  }
 }
 
 TEST_F(LiveLoadTest, NoRoomAtAllIsRefused) {

@@ -73,6 +73,19 @@ TEST(OperatorModelTest, DecodeAttentionScalesWithTheRootOfTheVectorPeak) {
   EXPECT_NEAR(rate(damped).value(), 10e12, 1);
 }
 
+// At the speed of light the host takes nothing, and rounding is not less than that.
+TEST(OperatorModelTest, NoOperatorTakesLessThanNothing) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  for (int prompt = 1; prompt < 200; ++prompt) {
+    Scenario scenario = MakeScenario(model, hardware, 4, prompt, 2);
+    scenario.method = Method::kSpeedOfLight;
+    const Estimate estimate = MustEstimate(scenario, {.operators = true});
+    EXPECT_GE(estimate.prefill_operators.back().parts.host, Seconds(0)) << prompt;
+    EXPECT_GE(estimate.decode_operators.back().parts.host, Seconds(0)) << prompt;
+  }
+}
+
 TEST(OperatorModelTest, OperatorRowsSumToTheirStep) {
   const Model model = Llama31_70b();
   const Hardware hardware = A100();

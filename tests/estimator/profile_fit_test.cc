@@ -171,6 +171,7 @@ TEST_F(FitProfileTest, RejectsWithAReason) {
          s.e2e = *s.ttft * 0.5;
        }),
        "e2e_seconds is not above ttft_seconds"},
+      {with([](ProfileSample& s) { s.e2e = *s.ttft * 0.5; }), "e2e_seconds is not above ttft_seconds"},
       {with([](ProfileSample& s) { s.ttft = Seconds(1e-3); }), "ttft 0.001 s is faster than the speed of light"},
       {with([](ProfileSample& s) { s.tpot = Seconds(1e-3); }), "tpot 0.001 s is faster than the speed of light"},
   };
@@ -192,6 +193,7 @@ TEST_F(FitProfileTest, RefusesTooFewSamples) {
 TEST_F(FitProfileTest, RefusesARateThatFalls) {
   ProfileSample slow = Run(1, 512, 64);
   slow.ttft = Seconds(9);
+  slow.e2e = Seconds(10);
   EXPECT_EQ(DetailOf(Fit({slow, Run(8, 1024, 64)}).status()).reason, Reason::kInvalidField);
 }
 

@@ -52,7 +52,7 @@ void CheckEstimate(const Estimate& e) {
   ASSERT_NEAR(t.output_tokens_per_second_per_device * e.devices, t.output_tokens_per_second,
               kRounding * t.output_tokens_per_second);
   if (e.energy) {
-    ASSERT_TRUE(std::isfinite(e.energy->joules_per_request) && e.energy->joules_per_request >= 0);
+    ASSERT_TRUE(std::isfinite(e.energy->joules_per_request) && e.energy->joules_per_request > 0);
     ASSERT_NO_FATAL_FAILURE(CheckShare(e.energy->prefill_utilization));
     ASSERT_NO_FATAL_FAILURE(CheckShare(e.energy->decode_utilization));
   }

@@ -86,6 +86,15 @@ SCENARIOS = [
                  output_length_distribution={"mean_tokens": 1e-9}),
     bad_workload("longest output past all numbers", "output_length_distribution.max_tokens",
                  output_length_distribution={"mean_tokens": 10.0, "max_tokens": 1e308}),
+    bad_workload("quantile past the longest output", "output_length_distribution.quantiles[1].tokens",
+                 output_length_distribution={"mean_tokens": 50.0, "max_tokens": 100.0, "quantiles": [
+                     {"probability": 0.5, "tokens": 50.0}, {"probability": 1.0, "tokens": 150.0}]}),
+    bad_workload("mean below its quantiles", "output_length_distribution.mean_tokens",
+                 output_length_distribution={"mean_tokens": 2.0, "quantiles": [
+                     {"probability": 0.5, "tokens": 80.0}, {"probability": 0.9, "tokens": 150.0}]}),
+    bad_workload("mean above its quantiles", "output_length_distribution.mean_tokens",
+                 output_length_distribution={"mean_tokens": 199.0, "max_tokens": 200.0, "quantiles": [
+                     {"probability": 0.5, "tokens": 80.0}, {"probability": 0.9, "tokens": 150.0}]}),
     bad_load("context past all whole numbers", "running_context_tokens", running_context_tokens=1e308),
     bad_load("decode without end", "remaining_output_tokens", remaining_output_tokens=1e308),
     bad_load("before the year 1", "time_observed.seconds", time_observed={"seconds": -2**63}),

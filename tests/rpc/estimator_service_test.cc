@@ -44,6 +44,27 @@ TEST_F(ServiceTest, AnEstimateIsWhole) {
   EXPECT_EQ(response.catalog_revision().store_revision(), 0);
 }
 
+// Dtypes that a profile leaves open are those of its model, in a spec as in a registered entry.
+TEST_F(ServiceTest, AProfileOfAnInlineSpecHasItsModelsDtypes) {
+  v1::Scenario scenario = Scenario(1, 1000, 100);
+  v1::HardwareSpec& spec = *scenario.mutable_hardware_spec();
+  spec.set_memory_capacity_bytes(80'000'000'000);
+  spec.set_memory_bandwidth_bytes_per_second(2e12);
+  spec.mutable_peak()->set_bf16_flops_per_second(3e14);
+  v1::LinearProfile& profile = *spec.add_linear_profiles();
+  profile.set_model_id(scenario.model_id());
+  profile.set_prefill_tokens_per_second(10'000);
+  profile.set_effective_bandwidth_bytes_per_second(1e12);
+  v1::EstimateResponse open;
+  const grpc::Status status = Estimate(scenario, &open);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(open.estimate().method(), v1::METHOD_LINEAR_PROFILE);
+  EXPECT_DOUBLE_EQ(open.estimate().ttft().seconds(), 0.1);
+  scenario.mutable_deployment()->set_weight_dtype(v1::DTYPE_FP8);
+  ASSERT_TRUE(Estimate(scenario, &open).ok());
+  EXPECT_EQ(open.estimate().method(), v1::METHOD_OPERATOR_MODEL);
+}
+
 TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
   v1::EstimateResponse response;
   ASSERT_TRUE(Estimate(Scenario(1, 1000, 1), &response).ok());

@@ -99,6 +99,27 @@ TEST_F(LearnTest, ACalibrationOfAnotherModelVersionIsRefused) {
   EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.calibrations[0].parameters[0].value"));
 }
 
+// TTFT and TPOT make a profile, E2E below the floor makes no calibration: the report says why.
+TEST_F(LearnTest, SamplesOfAProfileAloneTellWhyThereIsNoCalibration) {
+  v1::RegisterHardwareRequest request = Request();
+  request.clear_samples();
+  for (const int batch : {1, 2, 4}) {
+    v1::ProfileSample& sample = *request.add_samples();
+    sample = Measure("llama-3.1-8b", batch, 256);
+    sample.set_e2e_seconds(1.01 * sample.ttft_seconds());
+  }
+  request.set_validate_only(true);
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_GT(response_.report().prefill().slope(), 0);
+  EXPECT_EQ(response_.calibration_report().calibrations_size(), 0);
+  ASSERT_EQ(response_.calibration_report().rejected_size(), 3);
+  EXPECT_EQ(response_.calibration_report().rejected(2).index(), 2);
+  EXPECT_THAT(response_.calibration_report().rejected(2).reason(), HasSubstr("faster than the speed of light"));
+  // An E2E that is less than the TTFT beside it contradicts the profile too.
+  for (v1::ProfileSample& sample : *request.mutable_samples()) sample.set_e2e_seconds(0.9 * sample.ttft_seconds());
+  EXPECT_EQ(PartsOf(Send(request)).reason, "INSUFFICIENT_SAMPLES");
+}
+
 TEST_F(LearnTest, ACalibrationHasAnIdOfItsOwn) {
   ASSERT_TRUE(Send(Request()).ok());
   v1::HardwareSpec spec = response_.entry().spec();

@@ -95,6 +95,24 @@ TEST_F(SolveTest, RatePromptAndTensorParallelism) {
   EXPECT_EQ(MustSolve(tp).estimate().devices(), 2);
 }
 
+// A prefill side without a deployment of its own is placed as the decode side, whatever that becomes.
+TEST_F(SolveTest, ThePrefillSideFollowsTheTensorParallelism) {
+  v1::SolveRequest tp = Question(v1::SOLVE_FOR_TENSOR_PARALLEL);
+  tp.mutable_base()->mutable_deployment()->set_tensor_parallel(4);
+  v1::DisaggregatedPrefill& prefill = *tp.mutable_base()->mutable_disaggregated_prefill();
+  prefill.set_transfer_bytes_per_second(1e10);
+  const v1::SolveResponse both = MustSolve(tp);
+  EXPECT_EQ(both.value(), 1);
+  EXPECT_EQ(both.estimate().disaggregated_use().prefill_devices(), 1);
+  v1::Scenario scenario = tp.base();
+  scenario.mutable_deployment()->set_tensor_parallel(1);
+  v1::EstimateResponse at;
+  ASSERT_TRUE(Estimate(scenario, &at).ok());
+  EXPECT_EQ(at.estimate().SerializeAsString(), both.estimate().SerializeAsString());
+  prefill.mutable_deployment()->set_tensor_parallel(4);
+  EXPECT_EQ(MustSolve(tp).estimate().disaggregated_use().prefill_devices(), 4);
+}
+
 TEST_F(SolveTest, TheCheapestHardware) {
   v1::SolveRequest request = Question(v1::SOLVE_FOR_HARDWARE);
   request.mutable_base()->clear_hardware();
