@@ -107,6 +107,15 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
+// What the KPI method alone tells.
+struct KpiFigures {
+  Seconds compute_limited_ttft;                      // if arithmetic alone limited the prefill
+  std::optional<BytesPerSecond> bandwidth_for_tpot;  // as stated, that the objective needs
+  std::optional<FlopsPerSecond> peak_for_ttft;       // likewise, if arithmetic alone limited the prefill
+
+  bool operator==(const KpiFigures&) const = default;
+};
+
 struct SloVerdict {
   Verdict verdict = Verdict::kUnspecified;
   std::optional<double> headroom;
@@ -197,7 +206,7 @@ struct Estimate {
   std::vector<OperatorEstimate> prefill_operators;
   std::vector<OperatorEstimate> decode_operators;
   std::vector<Seconds> token_latencies;
-  std::optional<Seconds> compute_limited_ttft;
+  std::optional<KpiFigures> kpi;
 
   bool operator==(const Estimate&) const = default;
 };

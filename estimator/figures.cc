@@ -44,7 +44,7 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
   FillPhase(served.decode, provenance, estimate.decode);
   estimate.decode_steps = served.decode_steps;
   estimate.tpot_is_next_step = served.decode_steps < 1;
-  estimate.compute_limited_ttft.reset();
+  estimate.kpi.reset();
   estimate.ttft.time = estimate.prefill.time;
   estimate.e2e.time = estimate.prefill.time + estimate.decode.time;
   if (estimate.tpot_is_next_step) {

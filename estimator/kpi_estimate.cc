@@ -44,7 +44,8 @@ KpiLoad LoadOf(const Scenario& scenario) {
   return {.parameters = parameters,
           .weights = parameters * BytesPerElement(scenario.deployment.weight_dtype),
           .kv_bytes = context * KvBytesPerToken(model, scenario.deployment.kv_cache_dtype),
-          .kv_elements = context * model.num_hidden_layers * KvElementsPerTokenAndLayer(model)};
+          .kv_elements = context * model.num_hidden_layers * KvElementsPerTokenAndLayer(model),
+          .write_back = w.kv_cache_written_back ? CacheWriteBack::kWholeCache : CacheWriteBack::kRingBuffer};
 }
 
 absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warning>& warnings) {
@@ -109,7 +110,20 @@ void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& 
   estimate.ttft.time = estimate.prefill.time;
   estimate.tpot.time = estimate.decode.time / estimate.decode_steps;
   estimate.e2e.time = estimate.prefill.time + estimate.decode.time;
-  estimate.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + PrefixLoad(scenario);
+}
+
+// The compute-limited TTFT, and what an objective needs of the machine.
+KpiFigures FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
+  const Workload& w = scenario.workload;
+  const Seconds loaded = PrefixLoad(scenario);
+  KpiFigures figures{.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + loaded};
+  if (!scenario.slo || !KeepsCache(w)) return figures;
+  const auto& [max_ttft, max_tpot, max_e2e] = *scenario.slo;
+  if (max_tpot) figures.bandwidth_for_tpot = BandwidthFor(load, machine, 1 / max_tpot->value());
+  if (max_ttft && !IsPipelined(w) && *max_ttft > loaded && FreshTokens(w) > 0) {
+    figures.peak_for_ttft = PeakRateFor(load, machine, FreshTokens(w) / (*max_ttft - loaded).value());
+  }
+  return figures;
 }
 
 void FillRates(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine, Estimate& estimate) {
@@ -142,6 +156,8 @@ void WarnParts(const Scenario& scenario, std::vector<Warning>& warnings) {
   const Workload& w = scenario.workload;
   warn(!KeepsCache(w) && w.cached_prefix_tokens > 0, "workload.cached_prefix_tokens",
        "without a KV cache the KPI method has no cached prefix");
+  warn(!KeepsCache(w) && w.kv_cache_written_back, "workload.kv_cache_written_back",
+       "without a KV cache the KPI method writes none back");
   warn(scenario.model->mixture_of_experts.has_value(), "model_spec.mixture_of_experts",
        "the KPI method reads one token's experts for all parallel prompt tokens");
   warn(scenario.model->sliding_window.has_value(), "model_spec.sliding_window",
@@ -161,6 +177,7 @@ absl::StatusOr<Estimate> EstimateKpi(const Scenario& scenario, const Detail& det
   const KpiLoad load = LoadOf(scenario);
   FillTimes(scenario, load, *machine, estimate);
   FillRates(scenario, load, *machine, estimate);
+  estimate.kpi = FiguresOf(scenario, load, *machine);
   estimate.memory = *memory;
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(scenario, load, *machine, estimate);
   WarnParts(scenario, estimate.warnings);

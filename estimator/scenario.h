@@ -101,6 +101,7 @@ struct Workload {
   std::optional<double> tokenizer_tokens_per_second;
   int parallel_prompt_tokens = 128;
   double compute_utilization = 0.25;
+  bool kv_cache_written_back = false;  // all of it, with each output token
 };
 
 struct LiveLoad {

@@ -76,12 +76,27 @@ std::string UtilisationText(const v1::Estimate& estimate, const Terminal& termin
                       FormatPercent(estimate.has_mfu() ? estimate.mfu() : kUnknown), "\n");
 }
 
+// What the KPI method says that the objective needs.
+std::string NeedsText(const v1::Estimate& estimate) {
+  std::string text;
+  if (estimate.has_bandwidth_for_max_tpot_bytes_per_second()) {
+    absl::StrAppend(&text, "  its TPOT needs ",
+                    FormatBytesPerSecond(estimate.bandwidth_for_max_tpot_bytes_per_second()), "\n");
+  }
+  if (estimate.has_peak_for_max_ttft_flops_per_second()) {
+    absl::StrAppend(&text, "  its TTFT needs ", FormatFlopsPerSecond(estimate.peak_for_max_ttft_flops_per_second()),
+                    " of peak, if arithmetic alone limited it\n");
+  }
+  return text;
+}
+
 std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
   if (!estimate.has_slo_verdict()) return "";
   const v1::SloVerdict& slo = estimate.slo_verdict();
   const Cell verdict = VerdictCell(estimate);
   return absl::StrCat("\n", terminal.Paint("Objective", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
-                      slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "", "\n");
+                      slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "", "\n",
+                      NeedsText(estimate));
 }
 
 std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal) {

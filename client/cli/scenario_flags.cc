@@ -51,7 +51,9 @@ constexpr Flag kWorkload[] = {
     {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
      "KPI method: tokens whose prefill shares one read of the weights"},
     {"--compute-utilization", "workload.compute_utilization",
-     "KPI method: share of the peak rate that prefill reaches"}};
+     "KPI method: share of the peak rate that prefill reaches"},
+    {"--write-back", "workload.kv_cache_written_back",
+     "KPI method: each output token writes the whole KV cache back, not its new entry alone"}};
 
 constexpr Flag kDeployment[] = {
     {"--tp", "deployment.tensor_parallel", "Tensor parallel degree"},
@@ -158,6 +160,19 @@ void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::strin
   option->group(group.name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+// The token counts of a voice assistant and of a text written, as the source of the KPI method has them
+// (docs/model.md).
+absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
+  if (name.empty()) return absl::OkStatus();
+  if (name != "voice" && name != "text") {
+    return absl::InvalidArgumentError(absl::StrCat("--preset: \"", name, "\"; allowed: voice, text"));
+  }
+  const bool voice = name == "voice";
+  scenario.mutable_workload()->set_prompt_tokens(voice ? 1024 : 512);
+  scenario.mutable_workload()->set_output_tokens(voice ? 10 : 512);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
@@ -167,6 +182,11 @@ void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
       if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
     }
   }
+  command
+      .add_option("--preset", preset_,
+                  "Token counts of a use, other flags win: voice (1024 in, 10 out), text (512, 512)")
+      ->type_name("NAME")
+      ->group("Workload");
   command
       .add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
       ->type_name("FILE")
@@ -179,6 +199,7 @@ absl::StatusOr<v1::Scenario> ScenarioFlags::Build(std::istream& in) const {
     const absl::Status status = ReadMessage(file_, in, scenario);
     if (!status.ok()) return status;
   }
+  if (absl::Status status = TakePreset(preset_, scenario); !status.ok()) return status;
   for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {
       const auto text = texts_.find(flag.path);

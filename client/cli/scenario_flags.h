@@ -34,6 +34,7 @@ class ScenarioFlags {
 
  private:
   std::string file_;
+  std::string preset_;
   std::map<std::string, std::string> texts_;  // by field path; empty: not given
 };
 

@@ -36,6 +36,12 @@ void WriteOperator(const OperatorEstimate& op, v1::OperatorEstimate& message) {
   for (const auto& [symbol, value] : op.inputs) (*message.mutable_inputs())[symbol] = value;
 }
 
+void WriteKpi(const KpiFigures& kpi, v1::Estimate& message) {
+  message.set_compute_limited_ttft_seconds(kpi.compute_limited_ttft.value());
+  if (kpi.bandwidth_for_tpot) message.set_bandwidth_for_max_tpot_bytes_per_second(kpi.bandwidth_for_tpot->value());
+  if (kpi.peak_for_ttft) message.set_peak_for_max_ttft_flops_per_second(kpi.peak_for_ttft->value());
+}
+
 void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
   WriteTime(estimate.ttft, *message.mutable_ttft());
   WriteTime(estimate.tpot, *message.mutable_tpot());
@@ -44,7 +50,7 @@ void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
   message.set_tpot_is_next_step(estimate.tpot_is_next_step);
   WritePhase(estimate.prefill, *message.mutable_prefill());
   WritePhase(estimate.decode, *message.mutable_decode());
-  if (estimate.compute_limited_ttft) message.set_compute_limited_ttft_seconds(estimate.compute_limited_ttft->value());
+  if (estimate.kpi) WriteKpi(*estimate.kpi, message);
   message.mutable_token_latency_seconds()->Reserve(static_cast<int>(estimate.token_latencies.size()));
   for (const Seconds latency : estimate.token_latencies) message.add_token_latency_seconds(latency.value());
 }

@@ -168,6 +168,7 @@ Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields) {
   if (message.has_compute_utilization()) {
     workload.compute_utilization = fields.Share("compute_utilization", message.compute_utilization());
   }
+  workload.kv_cache_written_back = message.kv_cache_written_back();
   return workload;
 }
 

@@ -191,7 +191,7 @@ std::optional<Warning> ScenarioReader::StaleLoadWarning() const {
                  .message = absl::StrCat("the live load is ",
                                          absl::FormatDuration(absl::Trunc(*live_load_age_, absl::Milliseconds(1))),
                                          " old; it is used as it was, never extrapolated"),
-                 .field = std::string(State(Part::kLiveLoad).prefix) + "live_load.time_observed"};
+                 .field = "live_load.time_observed"};
 }
 
 }  // namespace foretoken::rpc

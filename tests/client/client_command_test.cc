@@ -100,6 +100,14 @@ TEST_F(CommandTest, AScenarioFromAFileAndFlagsThatWin) {
             "model_id: \"small\" hardware_id: \"gpu-a\" workload { batch_size: 3 }");
 }
 
+TEST_F(CommandTest, APresetIsTwoTokenCounts) {
+  ASSERT_EQ(Run({"estimate", "small", "gpu-a", "--preset", "voice"}).code, kOk);
+  EXPECT_EQ(server_.estimator.last.scenario().workload().ShortDebugString(), "prompt_tokens: 1024 output_tokens: 10");
+  ASSERT_EQ(Run({"estimate", "small", "gpu-a", "--preset", "text", "-o", "64"}).code, kOk);
+  EXPECT_EQ(server_.estimator.last.scenario().workload().ShortDebugString(), "prompt_tokens: 512 output_tokens: 64");
+  EXPECT_THAT(Run({"estimate", "small", "gpu-a", "--preset", "song"}).err, HasSubstr("allowed: voice, text"));
+}
+
 TEST_F(CommandTest, EstimateForPrograms) {
   EXPECT_THAT(Run({"estimate", "small", "gpu-a", "--output", "json"}).out,
               AllOf(HasSubstr("\"bundle_digest\": \"0123456789abcdef\""), HasSubstr("\"seconds\": 0.01")));

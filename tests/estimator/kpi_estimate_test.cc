@@ -54,7 +54,7 @@ TEST_F(EstimateKpiTest, ByHand) {
   const double compute = 10e12 / (2 * kParameters + 2 * 536870912.0);
   const double prompt = 1 / (1 / compute + 1 / (128 * out));
   ExpectRelative(estimate.ttft.time.value(), 1024 / prompt, "TTFT");
-  ExpectRelative(estimate.compute_limited_ttft->value(), 1024 / compute, "compute-limited TTFT");
+  ExpectRelative(estimate.kpi->compute_limited_ttft.value(), 1024 / compute, "compute-limited TTFT");
   ExpectRelative(estimate.tpot.time.value(), 1 / out, "TPOT");
   ExpectRelative(estimate.e2e.time.value(), 1024 / prompt + 1024 / out, "E2E");
   ExpectRelative(estimate.prefill.parts->compute.value(), 1024 / compute, "prefill, compute");
@@ -71,10 +71,36 @@ TEST_F(EstimateKpiTest, ContextIsCapped) {
   EXPECT_THAT(estimate.warnings, Contains(Field(&Warning::code, WarningCode::kContextTooLong)));
 }
 
+// The cache of 2,048 tokens is read and written: twice its bytes.
+TEST_F(EstimateKpiTest, TheWholeCacheIsWrittenBack) {
+  Scenario scenario = Ask(1024, 1024);
+  scenario.workload.kv_cache_written_back = true;
+  const Estimate estimate = Must(scenario);
+  ExpectRelative(estimate.tpot.time.value(), (kParameters / 2 + 2 * 536870912.0) / 40e9, "TPOT");
+  scenario.workload.kv_cache_mode = KvCacheMode::kNone;
+  EXPECT_THAT(Must(scenario).warnings, Contains(Field(&Warning::field, "workload.kv_cache_written_back")));
+}
+
+// A machine with what an objective asks for meets it, whatever it has now.
+TEST_F(EstimateKpiTest, TellsWhatAnObjectiveNeeds) {
+  Scenario scenario = Ask(1024, 1024);
+  scenario.slo = Slo{.max_ttft = Seconds(0.75), .max_tpot = Seconds(0.05)};
+  const KpiFigures needs = *Must(scenario).kpi;
+  hardware_.memory_bandwidth = *needs.bandwidth_for_tpot;
+  hardware_.peak.int8 = *needs.peak_for_ttft;
+  const Estimate met = Must(scenario);
+  ExpectRelative(met.tpot.time.value(), 0.05, "TPOT");
+  ExpectRelative(met.kpi->compute_limited_ttft.value(), 0.75, "compute-limited TTFT");
+  scenario.slo.reset();
+  EXPECT_FALSE(Must(scenario).kpi->bandwidth_for_tpot);
+  EXPECT_FALSE(Must(scenario).kpi->peak_for_ttft);
+}
+
 TEST_F(EstimateKpiTest, ComputesInTheDtypeOfTheKernel) {
   Scenario weight_only = Ask(1024, 1024);
   weight_only.deployment.activation_dtype = Dtype::kBf16;  // 4-bit weights are widened: 10 in place of 40 TFLOP/s
-  ExpectRelative(*Must(weight_only).compute_limited_ttft / *Must(Ask(1024, 1024)).compute_limited_ttft, 4, "ratio");
+  ExpectRelative(Must(weight_only).kpi->compute_limited_ttft / Must(Ask(1024, 1024)).kpi->compute_limited_ttft, 4,
+                 "ratio");
 }
 
 // 3.3692 GB of weights in 67.38 ms; a sequence computes for 0.3369 ms and reads 32 + 16/2 tokens in 0.2097 ms.
@@ -126,7 +152,7 @@ TEST_F(EstimateKpiTest, PipelinedPromptCache) {
   scenario.workload.prompt_arrival_tokens_per_second = 5;
   const Estimate typed = Must(scenario);
   ExpectRelative(typed.ttft.time / whole.ttft.time, 1.0 / 8, "one chunk of eight");
-  ExpectRelative(*typed.compute_limited_ttft / *whole.compute_limited_ttft, 1.0 / 8, "likewise");
+  ExpectRelative(typed.kpi->compute_limited_ttft / whole.kpi->compute_limited_ttft, 1.0 / 8, "likewise");
   scenario.workload.prompt_arrival_tokens_per_second = 1e12;
   ExpectRelative(Must(scenario).ttft.time / whole.ttft.time, 1, "all at once: the KV cache");
 }
