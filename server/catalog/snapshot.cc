@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "estimator/errors.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::catalog {
 namespace {
