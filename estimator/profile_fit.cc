@@ -129,8 +129,9 @@ absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vecto
       fit.rejected.push_back({static_cast<int>(i), std::move(fault)});
       continue;
     }
-    if (s.ttft && s.prompt_tokens > 0)
+    if (s.ttft && s.prompt_tokens > 0) {
       prefill.Add(s.ttft->value(), scenario.deployment.PerReplica(s.batch_size) * s.prompt_tokens, i);
+    }
     if (const auto step = StepOf(s)) decode.Add(step->value(), DecodeBytes(scenario, s).value(), i);
   }
   if (prefill.x.empty() && decode.x.empty()) {

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -18,18 +17,14 @@ void ReadParameter(FieldChecker& checks, const std::string& path, const v1::Cali
     return;
   }
   const Parameter& parameter = Parameters()[place];
-  if (message.value() < parameter.low || message.value() > parameter.high || !std::isfinite(message.value())) {
-    checks.Fault(path + ".value",
-                 absl::StrCat(" ", message.value(), "; allowed ", parameter.low, " to ", parameter.high));
-    return;
-  }
-  Set(parameter, message.value(), calibration.efficiencies);
+  Set(parameter, checks.Between(path + ".value", message.value(), parameter.low, parameter.high),
+      calibration.efficiencies);
 }
 
 void ReadBand(FieldChecker& checks, const std::string& path, const v1::CalibrationBand& message,
               Calibration& calibration) {
   if (message.metric() < v1::LATENCY_METRIC_TTFT || message.metric() > v1::LATENCY_METRIC_E2E) {
-    checks.Fault(path + ".metric", " is required");
+    checks.Required(path + ".metric");
     return;
   }
   const double low = checks.Between(path + ".low_ratio", message.low_ratio(), kLeastFigure, 1e6);
@@ -57,8 +52,9 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
   if (!spec.model_id().empty()) checks.Id("model_id", spec.model_id());
-  if (!spec.model_id().empty() && spec.hardware_id().empty())
+  if (!spec.model_id().empty() && spec.hardware_id().empty()) {
     checks.Fault("hardware_id", " is required beside model_id");
+  }
   if (spec.level() != LevelOf(spec)) {
     checks.Fault("level",
                  absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()),

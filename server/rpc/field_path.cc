@@ -56,9 +56,10 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
   for (const absl::string_view name : absl::StrSplit(result.text_, '.')) {
     if (message == nullptr) return NoField(path, "goes past a field that is not a message");
     const FieldDescriptor* field = message->FindFieldByName(std::string(name));
-    if (field == nullptr)
+    if (field == nullptr) {
       return NoField(path, absl::StrCat("no field ", catalog::Quoted(std::string_view(name.data(), name.size())),
                                         " in ", message->name()));
+    }
     if (field->is_repeated()) return NoField(path, absl::StrCat("\"", name, "\" is repeated"));
     if (result.field_ != nullptr) result.parents_.push_back(result.field_);
     result.field_ = field;
