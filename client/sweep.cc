@@ -1,6 +1,5 @@
 #include "client/sweep.h"
 
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -20,8 +19,7 @@ int ValueAt(const google::protobuf::RepeatedField<int>& column, int index) {
   return index < column.size() ? column[index] : 0;
 }
 
-}  // namespace
-
+// The values of an axis of a header, which spells each out.
 std::vector<AxisValue> AxisValues(const v1::SweepAxis& axis) {
   std::vector<AxisValue> values;
   for (double number : axis.numbers().values()) values.emplace_back(number);
@@ -29,6 +27,8 @@ std::vector<AxisValue> AxisValues(const v1::SweepAxis& axis) {
   for (int dtype : axis.dtypes().values()) values.emplace_back(DtypeText(dtype));
   return values;
 }
+
+}  // namespace
 
 SweepGrid::SweepGrid(const v1::SweepHeader& header) {
   for (const v1::SweepAxis& axis : header.axes()) axes_.push_back(AxisValues(axis));

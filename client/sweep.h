@@ -42,9 +42,6 @@ class SweepStream {
 // A value of an axis: a number, or a text (an id, an engine, a dtype as "fp8").
 using AxisValue = std::variant<double, std::string>;
 
-// The values of an axis of a header, which spells each out. REQUIRES: not a range.
-std::vector<AxisValue> AxisValues(const v1::SweepAxis& axis);
-
 // Which values of the axes a point has: row-major, the last axis innermost.
 class SweepGrid {
  public:

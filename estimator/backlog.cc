@@ -15,11 +15,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double FreshTokens(const Workload& w) { return w.prompt_tokens - w.cached_prefix_tokens; }
-
 // `count` prompts that have `tokens` together. Where only one of both is stated, they are as long as the request's.
 Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& workload) {
-  const double like_this = std::max(1.0, FreshTokens(workload));
+  const double like_this = std::max<double>(1, workload.fresh_tokens());
   if (!tokens) return {.count = count, .tokens = like_this};
   if (count <= 0) count = std::ceil(*tokens / like_this);
   return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
@@ -66,7 +64,7 @@ KvRoom RoomFor(const Replica& replica, const Backlog& backlog) {
   const Workload& w = replica.scenario.workload;
   const LiveLoad& load = *replica.scenario.live_load;
   const auto blocks = [&](double tokens) { return std::ceil(tokens / load.kv_block_tokens) * load.kv_block_tokens; };
-  const double own = blocks(w.prefix_load ? w.prompt_tokens : FreshTokens(w));
+  const double own = blocks(w.prefix_load ? w.prompt_tokens : w.fresh_tokens());
   const double prompts = backlog.waiting.count + backlog.arriving.count;
   KvRoom room = RoomInMemory(replica, backlog);
   if (load.free_kv_tokens) {
@@ -137,7 +135,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
           .remaining = load.remaining_output_tokens,
           .in_flight = Admitted(load, w),
           .waiting = Waiting(load, w, warnings),
-          .arriving = {.count = replica.capacity.batch, .tokens = FreshTokens(w)},
+          .arriving = {.count = replica.capacity.batch, .tokens = static_cast<double>(w.fresh_tokens())},
           .step_tokens = StepTokens(scenario.workload, scenario.deployment, load)};
 }
 

@@ -47,10 +47,6 @@ AllReduceTime MakeAllReduce(const Fabric& fabric, double devices) {
   return {.ring = both(between.ring), .tree = both(between.tree), .one_shot = both(between.one_shot)};
 }
 
-Seconds AllReduce(const Fabric& fabric, Bytes message, double devices) {
-  return MakeAllReduce(fabric, devices)(message);
-}
-
 MessageTime MakeAllGather(const Fabric& fabric, double devices) {
   if (fabric.free || devices <= 1) return {};
   if (InOneNode(fabric, devices)) return OneTierAllGather(fabric.link, fabric.latency, devices);
@@ -58,10 +54,6 @@ MessageTime MakeAllGather(const Fabric& fabric, double devices) {
   const double nodes = std::ceil(devices / inside);
   return OfShare(OneTierAllGather(fabric.scale_out, fabric.latency, nodes), inside) +
          OneTierAllGather(fabric.link, fabric.latency, inside);
-}
-
-Seconds AllGather(const Fabric& fabric, Bytes message, double devices) {
-  return MakeAllGather(fabric, devices)(message);
 }
 
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices) {

@@ -46,10 +46,10 @@ struct AllReduceTime {
 
 // All formulas take q >= 1 devices and give 0 for q = 1.
 AllReduceTime MakeAllReduce(const Fabric& fabric, double devices);
-Seconds AllReduce(const Fabric& fabric, Bytes message, double devices);
+
 // Each device ends with all q shares of `message`.
 MessageTime MakeAllGather(const Fabric& fabric, double devices);
-Seconds AllGather(const Fabric& fabric, Bytes message, double devices);
+
 // Each device sends `sent` bytes in all, evenly to the q - 1 others.
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
 // A message from every device to the one of its rank in the next stage, through all stages of `devices` each. A hop in

@@ -35,10 +35,6 @@ std::string_view DtypeName(Dtype dtype);
 // The inverse of DtypeName; nothing for an unknown name.
 std::optional<Dtype> ParseDtype(std::string_view name);
 
-// Whether matrix units multiply in this format. The others are storage formats of weights, which are widened to the
-// activation dtype before they are multiplied.
-bool IsComputeDtype(Dtype dtype);
-
 }  // namespace foretoken
 
 #endif  // FORETOKEN_ESTIMATOR_DTYPE_H_

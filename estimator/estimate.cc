@@ -1,6 +1,17 @@
 #include "estimator/estimate.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace foretoken {
+
+void WarnOfContext(const Model& model, const Workload& workload, std::vector<Warning>& warnings) {
+  const double context = static_cast<double>(workload.prompt_tokens) + workload.output_tokens;
+  const std::optional<int> longest = model.max_position_embeddings;
+  if (!longest || context <= *longest) return;
+  warnings.push_back({WarningCode::kContextTooLong,
+                      absl::StrCat("context of ", context, " tokens; ", model.id, " was made for ", *longest),
+                      "workload.prompt_tokens"});
+}
 
 Bound TimeParts::LargestPart() const {
   Bound bound = Bound::kCompute;
@@ -15,6 +26,18 @@ Bound TimeParts::LargestPart() const {
   consider(host, Bound::kHost);
   consider(queueing, Bound::kQueueing);
   return bound;
+}
+
+Phase PhaseOf(const TimeParts& parts, Provenance provenance) {
+  return {parts.Total(), parts, parts.LargestPart(), provenance};
+}
+
+Throughput ThroughputOf(double requests_per_second, double output_tokens, int devices, Seconds tpot) {
+  const double tokens = requests_per_second * output_tokens;
+  return {.output_tokens_per_second = tokens,
+          .output_tokens_per_second_per_device = tokens / devices,
+          .output_tokens_per_second_per_user = 1 / tpot.value(),
+          .requests_per_second = requests_per_second};
 }
 
 }  // namespace foretoken

@@ -37,6 +37,9 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
+// Warns kContextTooLong where prompt and output pass what the model was made for.
+void WarnOfContext(const Model& model, const Workload& workload, std::vector<Warning>& warnings);
+
 // A time split by what it is spent on. The parts sum to Total().
 struct TimeParts {
   Seconds compute, memory, communication, host, queueing;
@@ -84,6 +87,9 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
+// Of these parts: their sum, and the largest as its bound.
+Phase PhaseOf(const TimeParts& parts, Provenance provenance);
+
 struct Throughput {
   double output_tokens_per_second = 0;
   double output_tokens_per_second_per_device = 0;
@@ -92,6 +98,9 @@ struct Throughput {
 
   bool operator==(const Throughput&) const = default;
 };
+
+// Of a deployment of `devices` whose requests make `output_tokens` each.
+Throughput ThroughputOf(double requests_per_second, double output_tokens, int devices, Seconds tpot);
 
 // Memory of one device, except where said.
 struct MemoryUse {

@@ -1,6 +1,5 @@
 #include "estimator/estimator.h"
 
-#include <string>
 #include <utility>
 
 #include "estimator/calibration/calibration.h"

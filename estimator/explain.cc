@@ -1,8 +1,10 @@
 #include "estimator/explain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace foretoken {
 namespace {
@@ -117,17 +119,65 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
                      {"s", model.roofline_exponent}}};
 }
 
-}  // namespace
-
-std::vector<OperatorEstimate> ExplainStep(const StepModel& model, const StepShape& shape) {
-  std::vector<OperatorEstimate> rows;
+// Adds the rows of `runs` such steps: one per operator, and a last one "host" with what the host and the gaps between
+// layers add, so that they sum to StepTime(model, shape) as often.
+void AddStep(const StepModel& model, const StepShape& shape, const char* prefix, double runs,
+             std::vector<OperatorEstimate>& rows) {
+  std::vector<OperatorEstimate> step;
   Seconds operators;
   for (const OperatorCost& cost : StepOperators(model, shape)) {
-    rows.push_back(Explain(model, cost));
-    operators += rows.back().parts.Total();
+    step.push_back(Explain(model, cost));
+    operators += step.back().parts.Total();
   }
-  rows.push_back(HostRow(model, shape, operators));
-  return rows;
+  step.push_back(HostRow(model, shape, operators));
+  for (OperatorEstimate& op : step) {
+    op.name = prefix + op.name;
+    op.count *= runs;
+    op.flops = op.flops * runs;
+    op.bytes = op.bytes * runs;
+    op.communication_bytes = op.communication_bytes * runs;
+    op.parts = op.parts * runs;
+    rows.push_back(std::move(op));
+  }
+}
+
+// A chunk of full size at the end of the prefill, all of it where it is whole.
+StepShape LastChunk(const Scenario& scenario, double sequences) {
+  const Workload& w = scenario.workload;
+  const double chunk = std::min(w.fresh_tokens(), ChunkTokens(w, scenario.deployment).value_or(w.fresh_tokens()));
+  return {.prefill_sequences = sequences,
+          .prefill_tokens = chunk,
+          .prefill_prior = w.prompt_tokens - chunk,
+          .logits_rows = sequences};
+}
+
+// The mean decode step of `decoding` sequences, each fed `tokens`.
+StepShape MeanStep(const Scenario& scenario, double steps, double decoding, double tokens) {
+  return {.decode_sequences = decoding,
+          .decode_context = scenario.workload.prompt_tokens + std::max(1.0, (steps + 1) / 2) + tokens - 1,
+          .decode_tokens = tokens,
+          .logits_rows = decoding * tokens};
+}
+
+}  // namespace
+
+void FillOperators(const Replica& replica, const Served& served, Estimate& estimate) {
+  const Scenario& scenario = replica.scenario;
+  const PrefillSide* side = replica.prefill_side;
+  const Speculator* speculator = replica.speculator;
+  const double tokens = speculator != nullptr ? speculator->draft_tokens + 1 : 1;
+  const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
+  const double decoding = std::ceil(served.running / replica.model.shard.stages);
+  AddStep(replica.model, MeanStep(scenario, served.decode_steps, decoding, tokens), "", share,
+          estimate.decode_operators);
+  if (speculator != nullptr) {
+    AddStep(speculator->draft, MeanStep(scenario, served.decode_steps, decoding, 1), "draft_",
+            speculator->draft_tokens * share, estimate.decode_operators);
+  }
+  if (scenario.workload.fresh_tokens() <= 0) return;
+  const StepShape prompts = LastChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
+  AddStep(side != nullptr ? side->model : replica.model, prompts, "", 1, estimate.prefill_operators);
+  if (speculator != nullptr) AddStep(speculator->draft, prompts, "draft_", 1, estimate.prefill_operators);
 }
 
 }  // namespace foretoken

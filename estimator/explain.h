@@ -1,17 +1,16 @@
-// The operators of a step as a person reads them: name, formula, inputs, result.
+// The operators of an estimate as a person reads them: name, formula, inputs, result.
 #ifndef FORETOKEN_ESTIMATOR_EXPLAIN_H_
 #define FORETOKEN_ESTIMATOR_EXPLAIN_H_
 
-#include <vector>
-
 #include "estimator/estimate.h"
-#include "estimator/step.h"
+#include "estimator/serving.h"
 
 namespace foretoken {
 
-// One row per operator, and a last row "host" with what the host and the gaps between layers add, so that the rows
-// sum to StepTime(model, shape).
-std::vector<OperatorEstimate> ExplainStep(const StepModel& model, const StepShape& shape);
+// Adds the operators of the last full prefill chunk and of the mean decode step, a draft's under names of their own.
+// The rows of each sum to the time of that step, a row "host" with what the host and the gaps between layers add
+// included.
+void FillOperators(const Replica& replica, const Served& served, Estimate& estimate);
 
 }  // namespace foretoken
 

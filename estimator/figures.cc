@@ -10,27 +10,11 @@
 namespace foretoken {
 namespace {
 
-void FillPhase(const TimeParts& parts, Provenance provenance, Phase& phase) {
-  phase.time = parts.Total();
-  phase.parts = parts;
-  phase.bound = parts.LargestPart();
-  phase.provenance = provenance;
-}
-
 // Devices of both sides, where prefill has its own.
 int DevicesOf(const Scenario& scenario, const Served& served) {
   if (!served.disaggregation) return scenario.deployment.devices();
   return served.disaggregation->prefill_devices +
          scenario.disaggregation->decode_replicas * scenario.deployment.devices();
-}
-
-Throughput MakeThroughput(const Scenario& scenario, const Served& served, Seconds tpot) {
-  const double requests = served.requests_per_second;
-  const double tokens = requests * MeanOutput(scenario.workload);
-  return {.output_tokens_per_second = tokens,
-          .output_tokens_per_second_per_device = tokens / DevicesOf(scenario, served),
-          .output_tokens_per_second_per_user = 1 / tpot.value(),
-          .requests_per_second = requests};
 }
 
 }  // namespace
@@ -40,8 +24,8 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
   estimate.waves = static_cast<int>(served.waves);
   const double fed = served.crews.empty() ? served.held : served.running;  // crews: those that hold more are no more
   estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held, fed);
-  FillPhase(served.prefill, provenance, estimate.prefill);
-  FillPhase(served.decode, provenance, estimate.decode);
+  estimate.prefill = PhaseOf(served.prefill, provenance);
+  estimate.decode = PhaseOf(served.decode, provenance);
   estimate.decode_steps = served.decode_steps;
   estimate.tpot_is_next_step = served.decode_steps < 1;
   estimate.kpi.reset();
@@ -54,7 +38,8 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
   } else {
     estimate.tpot.time = estimate.decode.time / served.decode_steps;
   }
-  estimate.throughput = MakeThroughput(replica.scenario, served, estimate.tpot.time);
+  estimate.throughput = ThroughputOf(served.requests_per_second, MeanOutput(replica.scenario.workload),
+                                     estimate.devices, estimate.tpot.time);
   estimate.mbu = DecodeBandwidthUtilization(replica, served, estimate.tpot.time);
   estimate.mfu = PrefillUtilization(replica, served);
   estimate.speculation = served.round;

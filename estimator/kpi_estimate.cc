@@ -1,6 +1,5 @@
 // From a scenario to the quantities of the KPI method, and back to an estimate.
 #include <algorithm>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
@@ -54,9 +53,7 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
   const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, &warnings);
   if (!peak.ok()) return peak.status();
   if (!hardware.memory_bandwidth) {
-    return Refusal(Reason::kMissingFigure, "hardware_spec.memory_bandwidth_bytes_per_second",
-                   absl::StrCat("hardware ", hardware.id,
-                                " states no memory_bandwidth_bytes_per_second; needed for every estimate"));
+    return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
   }
   KpiMachine machine{.bandwidth = *hardware.memory_bandwidth,
                      .peak = peak->rate,
@@ -67,7 +64,7 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
 }
 
 // Tokens to prefill: what is not cached.
-double FreshTokens(const Workload& w) { return w.prompt_tokens - (KeepsCache(w) ? w.cached_prefix_tokens : 0); }
+double FreshTokens(const Workload& w) { return KeepsCache(w) ? w.fresh_tokens() : w.prompt_tokens; }
 
 // What is left of a prefill of the fresh tokens at `rate` when the last of them is there.
 Seconds PrefillTime(const Scenario& scenario, double rate) {
@@ -101,11 +98,9 @@ TimeParts DecodeParts(const Scenario& scenario, const KpiLoad& load, const KpiMa
   return {.memory = w.output_tokens * BytesPerOutputToken(load) / machine.AverageBandwidth()};
 }
 
-Phase PhaseOf(const TimeParts& parts) { return {parts.Total(), parts, parts.LargestPart(), Provenance::kDatasheet}; }
-
 void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine, Estimate& estimate) {
-  estimate.prefill = PhaseOf(PrefillParts(scenario, load, machine));
-  estimate.decode = PhaseOf(DecodeParts(scenario, load, machine));
+  estimate.prefill = PhaseOf(PrefillParts(scenario, load, machine), Provenance::kDatasheet);
+  estimate.decode = PhaseOf(DecodeParts(scenario, load, machine), Provenance::kDatasheet);
   estimate.decode_steps = scenario.workload.output_tokens;
   estimate.ttft.time = estimate.prefill.time;
   estimate.tpot.time = estimate.decode.time / estimate.decode_steps;
@@ -149,7 +144,7 @@ std::vector<Seconds> TokenLatencies(const Scenario& scenario, const KpiLoad& loa
 
 void WarnParts(const Scenario& scenario, std::vector<Warning>& warnings) {
   WarnNotUsed(scenario, kMethod, warnings);
-  WarnContext(scenario, warnings);
+  WarnOfContext(*scenario.model, scenario.workload, warnings);
   const auto warn = [&](bool applies, const char* field, const char* message) {
     if (applies) warnings.push_back({WarningCode::kNotUsed, message, field});
   };

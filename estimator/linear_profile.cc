@@ -18,11 +18,6 @@ constexpr double kLinearPrefillTokens = 2048;  // up to here the source found pr
 constexpr std::string_view kRateField = "hardware_spec.linear_profiles.prefill_tokens_per_second";
 constexpr std::string_view kBandwidthField = "hardware_spec.memory_bandwidth_bytes_per_second";
 
-ProfileKey KeyOf(const Scenario& scenario) {
-  const Deployment& d = scenario.deployment;
-  return {scenario.model->id, d.engine, d.tensor_parallel, d.pipeline_parallel, d.weight_dtype, d.kv_cache_dtype};
-}
-
 std::string Describe(const ProfileKey& key) {
   return absl::StrCat("(", key.model_id, ", engine \"", key.engine, "\", tp ", key.tensor_parallel, ", pp ",
                       key.pipeline_parallel, ", weights ", std::string(DtypeName(key.weight_dtype)), ", KV ",
@@ -42,7 +37,7 @@ absl::Status NoProfile(const Scenario& scenario) {
       [](std::string* out, const LinearProfile& profile) { absl::StrAppend(out, Describe(profile.key)); });
   return Refusal(Reason::kNoProfile, "hardware_spec.linear_profiles",
                  absl::StrCat("hardware ", scenario.hardware->id, " has no linear profile of ",
-                              Describe(KeyOf(scenario)), "; it has ", found.empty() ? "none" : found));
+                              Describe(ProfileKeyOf(scenario)), "; it has ", found.empty() ? "none" : found));
 }
 
 // What the profile's two numbers were not measured under.
@@ -58,11 +53,6 @@ absl::Status CheckScope(const Scenario& scenario) {
                    "the linear profile does not model the load of a cached prefix");
   }
   return absl::OkStatus();
-}
-
-// Prompt tokens that the busiest replica prefills.
-double PrefillTokens(const Scenario& scenario, double batch) {
-  return batch * (scenario.workload.prompt_tokens - scenario.workload.cached_prefix_tokens);
 }
 
 absl::StatusOr<Seconds> PrefillTime(const LinearProfile& profile, double tokens) {
@@ -108,15 +98,6 @@ void WarnModel(const Model& model, std::vector<Warning>& warnings) {
     warnings.push_back({WarningCode::kNotUsed, "the linear profile reads the whole context in every layer",
                         "model_spec.sliding_window"});
   }
-}
-
-LinearDecode DecodeOf(const Scenario& scenario, double batch, BytesPerSecond bandwidth) {
-  const Deployment& d = scenario.deployment;
-  return {.weights = CountParameters(*scenario.model).Total() * BytesPerElement(d.weight_dtype),
-          .kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype),
-          .batch = batch,
-          .prompt_tokens = static_cast<double>(scenario.workload.prompt_tokens),
-          .bandwidth = bandwidth};
 }
 
 // Over the peak of all devices of a replica, at the mean step.
@@ -172,9 +153,23 @@ std::vector<Seconds> LinearLatencies(Seconds prefill, const LinearDecode& decode
   return latencies;
 }
 
+LinearDecode LinearDecodeOf(const Scenario& scenario, double batch, BytesPerSecond bandwidth) {
+  const Deployment& d = scenario.deployment;
+  return {.weights = CountParameters(*scenario.model).Total() * BytesPerElement(d.weight_dtype),
+          .kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype),
+          .batch = batch,
+          .prompt_tokens = static_cast<double>(scenario.workload.prompt_tokens),
+          .bandwidth = bandwidth};
+}
+
+ProfileKey ProfileKeyOf(const Scenario& scenario) {
+  const Deployment& d = scenario.deployment;
+  return {scenario.model->id, d.engine, d.tensor_parallel, d.pipeline_parallel, d.weight_dtype, d.kv_cache_dtype};
+}
+
 const LinearProfile* FindProfile(const Scenario& scenario) {
   if (scenario.hardware->linear_profiles.empty()) return nullptr;  // no key has to be made
-  const ProfileKey key = KeyOf(scenario);
+  const ProfileKey key = ProfileKeyOf(scenario);
   for (const LinearProfile& profile : scenario.hardware->linear_profiles) {
     if (profile.key == key) return &profile;
   }
@@ -185,8 +180,8 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
                                                const Detail& detail) {
   if (const absl::Status status = CheckScope(scenario); !status.ok()) return status;
   Estimate estimate{.method = Method::kLinearProfile, .devices = scenario.deployment.devices()};
-  const double batch = std::ceil(static_cast<double>(scenario.workload.batch_size) / scenario.deployment.data_parallel);
-  const double tokens = PrefillTokens(scenario, batch);
+  const double batch = scenario.deployment.PerReplica(scenario.workload.batch_size);
+  const double tokens = batch * scenario.workload.fresh_tokens();
   const absl::StatusOr<Seconds> prefill = PrefillTime(profile, tokens);
   if (!prefill.ok()) return prefill.status();
   const absl::StatusOr<BytesPerSecond> bandwidth = EffectiveBandwidth(scenario, profile, estimate.warnings);
@@ -194,7 +189,7 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
   const absl::StatusOr<std::optional<MemoryUse>> memory = SeedMemory(scenario, estimate.warnings);
   if (!memory.ok()) return memory.status();
 
-  const LinearDecode decode = DecodeOf(scenario, batch, *bandwidth);
+  const LinearDecode decode = LinearDecodeOf(scenario, batch, *bandwidth);
   FillTimes(scenario, decode, *prefill, estimate);
   estimate.decode.provenance = profile.effective_bandwidth ? Provenance::kCalibrated : Provenance::kDatasheet;
   estimate.memory = *memory;
@@ -204,7 +199,7 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
   }
   WarnExtrapolated(profile, tokens, estimate.warnings);
   WarnModel(*scenario.model, estimate.warnings);
-  WarnContext(scenario, estimate.warnings);
+  WarnOfContext(*scenario.model, scenario.workload, estimate.warnings);
   WarnNotUsed(scenario, kMethod, estimate.warnings);
   return estimate;
 }

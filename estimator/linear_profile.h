@@ -62,6 +62,12 @@ Seconds LinearDecodeTotalReadme(const LinearDecode& decode, double steps);
 // The prefill, then each of `steps` steps: the source's latencies[], steps + 1 entries.  [S1]
 std::vector<Seconds> LinearLatencies(Seconds prefill, const LinearDecode& decode, int steps);
 
+// What decode of the scenario reads with `batch` sequences on a replica: all parameters at the weight dtype.
+LinearDecode LinearDecodeOf(const Scenario& scenario, double batch, BytesPerSecond bandwidth);
+
+// What a profile has to be made of to answer the scenario.
+ProfileKey ProfileKeyOf(const Scenario& scenario);
+
 // The profile made of exactly this model, engine, parallelism and dtypes; null where there is none. It lives as long
 // as the scenario's hardware.
 const LinearProfile* FindProfile(const Scenario& scenario);

@@ -106,14 +106,12 @@ Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, con
   return wait + seats.generations * one;
 }
 
-// Steps that those running decode while the prompts before the request's first token are prefilled.
-double StepsBefore(const Packing& in_flight, const Packing& waiting, const Packing& own) {
-  return in_flight.Steps() + waiting.Steps() + own.Steps();
-}
-
 // How the prompts of the backlog become steps.
 struct Plan {
   Packing in_flight, early, late, own;  // early: waiting prompts that have a seat
+
+  // Steps that those running decode before the request's first token, where nobody has to wait for a seat.
+  double StepsBefore() const { return in_flight.Steps() + early.Steps() + own.Steps(); }
 };
 
 Plan MakePlan(const Backlog& b, const Seats& seats, double prior) {
@@ -153,13 +151,24 @@ Company CompanyOf(const Backlog& b, const Seats& seats, const Plan& plan, double
     company.joined = std::min(company.joined, seats.later);
     return company;
   }
-  const double before = std::ceil(StepsBefore(plan.in_flight, plan.early, plan.own));
+  const double before = std::ceil(plan.StepsBefore());
   const double left = b.remaining ? std::ceil(*b.remaining) - before : std::numeric_limits<double>::infinity();
   if (left <= 0) return company;
   company.running = b.running;
   company.running_context = b.context + before;
   company.shared = b.running > 0 ? left : 0;
   return company;
+}
+
+// Over `steps` decode steps.
+std::vector<Crew> CrewsOf(const Company& company, double steps) {
+  const double shared = std::min(1.0, company.shared / std::max(1.0, steps));
+  return {{.share = shared,
+           .running = company.All(),
+           .read = company.joined,
+           .others = company.running,
+           .others_context = company.running_context},
+          {.share = 1 - shared, .running = company.joined, .read = company.joined}};
 }
 
 }  // namespace
@@ -185,13 +194,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.running = company.joined + ran;
   served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /
                                         replica.capacity.kv_per_sequence);
-  const double shared = std::min(1.0, company.shared / std::max(1.0, served.decode_steps));
-  served.crews = {{.share = shared,
-                   .running = company.All(),
-                   .read = company.joined,
-                   .others = company.running,
-                   .others_context = company.running_context},
-                  {.share = 1 - shared, .running = company.joined, .read = company.joined}};
+  served.crews = CrewsOf(company, served.decode_steps);
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
   return served;
 }

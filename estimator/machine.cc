@@ -55,11 +55,6 @@ std::span<const PeakField> PeakOrder(Dtype dtype) {
   }
 }
 
-absl::Status Missing(const Hardware& hardware, const std::string& field, const std::string& purpose) {
-  return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", field),
-                 absl::StrCat("hardware ", hardware.id, " states no ", field, "; needed for ", purpose));
-}
-
 void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wanted, const PeakField& used,
                      std::vector<Warning>* warnings) {
   if (warnings == nullptr) return;
@@ -81,17 +76,17 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
       deployment.tensor_parallel * deployment.pipeline_parallel * (replicas_meet ? deployment.data_parallel : 1);
   if (joined == 1) return fabric;
   if (!hardware.interconnect) {
-    return Missing(hardware, "interconnect_bytes_per_second",
-                   absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
-                                deployment.pipeline_parallel));
+    return MissingFigure(hardware, "interconnect_bytes_per_second",
+                         absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
+                                      deployment.pipeline_parallel));
   }
   fabric.link = *hardware.interconnect * efficiencies.link;
   const auto per_node = deployment.devices_per_node ? deployment.devices_per_node : hardware.devices_per_node;
   if (!per_node || joined <= *per_node) return fabric;
   const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
   if (!scale_out) {
-    return Missing(hardware, "scale_out_bytes_per_second",
-                   absl::StrCat(joined, " devices at ", *per_node, " per node"));
+    return MissingFigure(hardware, "scale_out_bytes_per_second",
+                         absl::StrCat(joined, " devices at ", *per_node, " per node"));
   }
   fabric.devices_per_node = *per_node;
   fabric.scale_out = *scale_out * efficiencies.link;
@@ -115,6 +110,11 @@ FlopsPerSecond VectorRate(FlopsPerSecond peak, const Efficiencies& efficiencies)
 
 }  // namespace
 
+absl::Status MissingFigure(const Hardware& hardware, const std::string& field, const std::string& purpose) {
+  return Refusal(Reason::kMissingFigure, absl::StrCat("hardware_spec.", field),
+                 absl::StrCat("hardware ", hardware.id, " states no ", field, "; needed for ", purpose));
+}
+
 Dtype ComputeDtype(Dtype weight, Dtype activation) {
   return BytesPerElement(weight) > BytesPerElement(activation) ? weight : activation;
 }
@@ -128,13 +128,13 @@ absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<
     }
     return Peak{*(hardware.peak.*candidate.peak), BytesPerElement(candidate.dtype)};
   }
-  return Missing(hardware, order.front().field, absl::StrCat("computing in ", std::string(DtypeName(dtype))));
+  return MissingFigure(hardware, order.front().field, absl::StrCat("computing in ", std::string(DtypeName(dtype))));
 }
 
 absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
-  if (!hardware.memory_bandwidth) return Missing(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
-  if (!hardware.memory_capacity) return Missing(hardware, "memory_capacity_bytes", "telling what fits");
+  if (!hardware.memory_bandwidth) return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
+  if (!hardware.memory_capacity) return MissingFigure(hardware, "memory_capacity_bytes", "telling what fits");
   const Dtype dtype = ComputeDtype(deployment.weight_dtype, deployment.activation_dtype);
   const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, warnings);
   if (!peak.ok()) return peak.status();

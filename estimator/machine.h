@@ -34,6 +34,9 @@ struct Machine {
   Fabric fabric;
 };
 
+// Refuses what `purpose` ("every estimate") needs a figure for that the hardware does not state.
+absl::Status MissingFigure(const Hardware& hardware, const std::string& field, const std::string& purpose);
+
 // The dtype in which weights and activations meet: the wider of the two.
 Dtype ComputeDtype(Dtype weight, Dtype activation);
 

@@ -28,15 +28,6 @@ absl::Status CheckStages(const Model& model, const Deployment& deployment) {
                               ", the layers of ", model.id));
 }
 
-void WarnOfContext(const Model& model, const Workload& w, std::vector<Warning>& warnings) {
-  const double context = static_cast<double>(w.prompt_tokens) + w.output_tokens;
-  const auto longest = model.max_position_embeddings;
-  if (!longest || context <= *longest) return;
-  warnings.push_back({WarningCode::kContextTooLong,
-                      absl::StrCat("context of ", context, " tokens; ", model.id, " was made for ", *longest),
-                      "workload.prompt_tokens"});
-}
-
 // Versions of an engine differ, at times by factors. An engine that nobody has measured, or a slip of the pen, is
 // answered as if none was named. Under continuous batching every engine may be, so that the provenance says it all.
 void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
@@ -80,56 +71,12 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
   }
 }
 
-// Adds `runs` of a step to the rows of a phase.
-void AddOperators(std::vector<OperatorEstimate> step, const char* prefix, double runs,
-                  std::vector<OperatorEstimate>& rows) {
-  for (OperatorEstimate& op : step) {
-    op.name = prefix + op.name;
-    op.count *= runs;
-    op.flops = op.flops * runs;
-    op.bytes = op.bytes * runs;
-    op.communication_bytes = op.communication_bytes * runs;
-    op.parts = op.parts * runs;
-    rows.push_back(std::move(op));
-  }
-}
-
-// A chunk of full size at the end of the prefill, all of it where it is whole.
-StepShape LastChunk(const Scenario& scenario, double sequences) {
-  const Workload& w = scenario.workload;
-  const double fresh = w.prompt_tokens - w.cached_prefix_tokens;
-  const double chunk =
-      std::min<double>(fresh, ChunkTokens(w, scenario.deployment).value_or(std::numeric_limits<int>::max()));
-  return {.prefill_sequences = sequences,
-          .prefill_tokens = chunk,
-          .prefill_prior = w.prompt_tokens - chunk,
-          .logits_rows = sequences};
-}
-
-// The mean decode step of `decoding` sequences, each fed `tokens`.
-StepShape MeanStep(const Scenario& scenario, double steps, double decoding, double tokens) {
-  return {.decode_sequences = decoding,
-          .decode_context = scenario.workload.prompt_tokens + std::max(1.0, (steps + 1) / 2) + tokens - 1,
-          .decode_tokens = tokens,
-          .logits_rows = decoding * tokens};
-}
-
-void FillOperators(const Replica& replica, const Served& served, Estimate& estimate) {
-  const Scenario& scenario = replica.scenario;
-  const Speculator* speculator = replica.speculator;
-  const bool prefills = scenario.workload.prompt_tokens > scenario.workload.cached_prefix_tokens;
-  const double tokens = speculator != nullptr ? speculator->draft_tokens + 1 : 1;
-  const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
-  const double decoding = std::ceil(served.running / replica.model.shard.stages);
-  const PrefillSide* side = replica.prefill_side;
-  const StepShape prompts = LastChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
-  if (prefills) estimate.prefill_operators = ExplainStep(side != nullptr ? side->model : replica.model, prompts);
-  AddOperators(ExplainStep(replica.model, MeanStep(scenario, served.decode_steps, decoding, tokens)), "", share,
-               estimate.decode_operators);
-  if (speculator == nullptr) return;
-  if (prefills) AddOperators(ExplainStep(speculator->draft, prompts), "draft_", 1, estimate.prefill_operators);
-  AddOperators(ExplainStep(speculator->draft, MeanStep(scenario, served.decode_steps, decoding, 1)), "draft_",
-               speculator->draft_tokens * share, estimate.decode_operators);
+// The scenario with outputs of one length; null: it has them.
+std::unique_ptr<const Scenario> WithBatchLength(const Scenario& asked) {
+  if (!asked.workload.output_lengths) return nullptr;
+  auto scenario = std::make_unique<Scenario>(asked);
+  scenario->workload = WithBatchLength(asked.workload, asked.deployment.PerReplica(asked.workload.batch_size));
+  return scenario;
 }
 
 // What works beside the scenario's own replicas of its model.
@@ -156,9 +103,15 @@ absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenari
   return others;
 }
 
-void FillTokenLatencies(const Served& served, std::vector<Seconds>& latencies) {
-  latencies.push_back(served.prefill.Total());
-  for (double j = 1; j <= served.decode_steps; ++j) latencies.push_back(served.step(j).Total());
+// `others`: null where there are none.
+Replica MakeReplica(const Scenario& scenario, const StepModel& model, const Capacity& capacity, const Others* others,
+                    const Detail& detail) {
+  Replica replica{.scenario = scenario, .model = model, .capacity = capacity};
+  if (scenario.speculation) replica.speculator = &*others->speculator;
+  if (scenario.disaggregation) replica.prefill_side = &*others->prefill_side;
+  replica.steps_wanted =
+      detail.token_latencies || scenario.workload.output_tokens <= 1 || scenario.workload.output_lengths.has_value();
+  return replica;
 }
 
 void FillDetail(const Replica& replica, const Served& served, const Detail& detail, Estimate& estimate) {
@@ -166,7 +119,9 @@ void FillDetail(const Replica& replica, const Served& served, const Detail& deta
   estimate.decode_operators.clear();
   estimate.token_latencies.clear();
   if (detail.operators) FillOperators(replica, served, estimate);
-  if (detail.token_latencies) FillTokenLatencies(served, estimate.token_latencies);
+  if (!detail.token_latencies) return;
+  estimate.token_latencies.push_back(served.prefill.Total());
+  for (double j = 1; j <= served.decode_steps; ++j) estimate.token_latencies.push_back(served.step(j).Total());
 }
 
 Provenance ProvenanceOf(const Calibration& calibration) {
@@ -204,34 +159,21 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
   if (absl::Status supported = CheckSupported(*asked.model, "model_id"); !supported.ok()) return supported;
-  std::unique_ptr<Scenario> adjusted;
-  if (asked.workload.output_lengths) {
-    adjusted = std::make_unique<Scenario>(asked);
-    adjusted->workload = WithBatchLength(
-        asked.workload, std::ceil(static_cast<double>(asked.workload.batch_size) / asked.deployment.data_parallel));
-  }
+  const std::unique_ptr<const Scenario> adjusted = WithBatchLength(asked);
   const Scenario& scenario = adjusted ? *adjusted : asked;
   const DerivedModel& derived = memo.Get(scenario, efficiencies);
   if (!derived.model.ok()) return derived.model.status();
-  const StepModel* const model = &*derived.model;
+  const StepModel& model = *derived.model;
   estimate.warnings = derived.warnings;
-  const Capacity capacity = MeasureCapacity(scenario, model->shard, model->machine);
   const auto others = MakeOthers(scenario, efficiencies, estimate.warnings);
   if (!others.ok()) return others.status();
-  const bool speculates = scenario.speculation.has_value();
-  const bool prefills_elsewhere = scenario.disaggregation.has_value();
-  const Replica replica{.scenario = scenario,
-                        .model = *model,
-                        .capacity = capacity,
-                        .speculator = speculates ? &*(*others)->speculator : nullptr,
-                        .prefill_side = prefills_elsewhere ? &*(*others)->prefill_side : nullptr,
-                        .steps_wanted = detail.token_latencies || scenario.workload.output_tokens <= 1 ||
-                                        scenario.workload.output_lengths.has_value()};
+  const Capacity capacity = MeasureCapacity(scenario, model.shard, model.machine);
+  const Replica replica = MakeReplica(scenario, model, capacity, others->get(), detail);
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
-  WarnOfScenario(scenario, model->shard, estimate.warnings);
-  estimate.calibration_id.clear();
+  WarnOfScenario(scenario, model.shard, estimate.warnings);
   WarnOfEngine(scenario, efficiencies, estimate.warnings);
+  estimate.calibration_id.clear();
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   FillFigures(replica, *served, provenance, estimate);
   FillDetail(replica, *served, detail, estimate);

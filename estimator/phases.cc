@@ -62,7 +62,7 @@ double Microbatch(const StepModel& model, double sequences) { return std::ceil(s
 
 PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences) {
   PrefillShape shape{.sequences = sequences,
-                     .new_tokens = static_cast<double>(workload.prompt_tokens - workload.cached_prefix_tokens),
+                     .new_tokens = static_cast<double>(workload.fresh_tokens()),
                      .prior = static_cast<double>(workload.cached_prefix_tokens)};
   shape.chunk_tokens = ChunkTokens(workload, deployment);
   return shape;

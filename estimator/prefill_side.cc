@@ -1,7 +1,6 @@
 #include "estimator/prefill_side.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/sample_faults.h"
 #include "estimator/errors.h"
-#include "estimator/memory.h"
+#include "estimator/linear_profile.h"
 
 namespace foretoken {
 namespace {
@@ -48,18 +48,12 @@ std::string Fault(const Scenario& scenario, const ProfileSample& s) {
   return fault ? fault->reason : "";
 }
 
-// Sequences of the busiest replica: a profile describes one.
-double ReplicaBatch(const Scenario& scenario, const ProfileSample& s) {
-  return std::ceil(s.batch_size / scenario.deployment.data_parallel);
-}
-
 // What the linear profile says one decode step of the sample reads, all devices of a replica: weights, and KV at the
 // mean of the contexts that it sums over, S to S + O - 1.
 Bytes DecodeBytes(const Scenario& scenario, const ProfileSample& s) {
-  const Deployment& d = scenario.deployment;
-  const Bytes weights = CountParameters(*scenario.model).Total() * BytesPerElement(d.weight_dtype);
+  const LinearDecode decode = LinearDecodeOf(scenario, scenario.deployment.PerReplica(s.batch_size), BytesPerSecond(1));
   const double context = s.prompt_tokens + (s.output_tokens - 1) / 2;
-  return weights + ReplicaBatch(scenario, s) * context * KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
+  return decode.weights + decode.batch * context * decode.kv_per_token;
 }
 
 // Points of one regression and the samples that they come from.
@@ -135,7 +129,9 @@ absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vecto
       fit.rejected.push_back({static_cast<int>(i), std::move(fault)});
       continue;
     }
-    if (s.ttft && s.prompt_tokens > 0) prefill.Add(s.ttft->value(), ReplicaBatch(scenario, s) * s.prompt_tokens, i);
+    if (s.ttft && s.prompt_tokens > 0) {
+      prefill.Add(s.ttft->value(), scenario.deployment.PerReplica(s.batch_size) * s.prompt_tokens, i);
+    }
     if (const auto step = StepOf(s)) decode.Add(step->value(), DecodeBytes(scenario, s).value(), i);
   }
   if (prefill.x.empty() && decode.x.empty()) {
@@ -151,10 +147,7 @@ absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vecto
 }
 
 LinearProfile ProfileOf(const Scenario& scenario, const ProfileFit& fit) {
-  const Deployment& d = scenario.deployment;
-  LinearProfile profile{
-      .key = {scenario.model->id, d.engine, d.tensor_parallel, d.pipeline_parallel, d.weight_dtype, d.kv_cache_dtype},
-      .effective_bandwidth = fit.effective_bandwidth};
+  LinearProfile profile{.key = ProfileKeyOf(scenario), .effective_bandwidth = fit.effective_bandwidth};
   if (fit.prefill) {
     profile.prefill_tokens_per_second = fit.prefill->slope;
     profile.min_prefill_tokens = fit.min_prefill_tokens;

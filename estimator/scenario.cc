@@ -39,7 +39,7 @@ std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deplo
 }
 
 double PromptsThatFit(const Workload& workload, const Deployment& deployment) {
-  const double tokens = std::max(1, workload.prompt_tokens - workload.cached_prefix_tokens);
+  const double tokens = std::max(1, workload.fresh_tokens());
   return std::max(1.0, ChunkTokens(workload, deployment).value_or(kStepTokens) / tokens);
 }
 

@@ -3,6 +3,7 @@
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_H_
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ struct Deployment {
   std::optional<double> price_per_device_hour;  // in any currency
 
   int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+  // Sequences on the busiest replica, of `batch` over all of them.
+  double PerReplica(double batch) const { return std::ceil(batch / data_parallel); }
 };
 
 // Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
@@ -102,6 +105,9 @@ struct Workload {
   int parallel_prompt_tokens = 128;
   double compute_utilization = 0.25;
   bool kv_cache_written_back = false;  // all of it, with each output token
+
+  // Prompt tokens to prefill: those that are not cached.
+  int fresh_tokens() const { return prompt_tokens - cached_prefix_tokens; }
 };
 
 struct LiveLoad {

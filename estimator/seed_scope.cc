@@ -96,22 +96,9 @@ void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<
   }
 }
 
-void WarnContext(const Scenario& scenario, std::vector<Warning>& warnings) {
-  const double context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens;
-  const std::optional<int> longest = scenario.model->max_position_embeddings;
-  if (!longest || context <= *longest) return;
-  warnings.push_back({WarningCode::kContextTooLong,
-                      absl::StrCat("context of ", context, " tokens; ", scenario.model->id, " was made for ", *longest),
-                      "workload.prompt_tokens"});
-}
-
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e) {
-  const double requests = scenario.workload.batch_size / e2e.value();
-  const double tokens = requests * scenario.workload.output_tokens;
-  return {.output_tokens_per_second = tokens,
-          .output_tokens_per_second_per_device = tokens / scenario.deployment.devices(),
-          .output_tokens_per_second_per_user = 1 / tpot.value(),
-          .requests_per_second = requests};
+  const Workload& w = scenario.workload;
+  return ThroughputOf(w.batch_size / e2e.value(), w.output_tokens, scenario.deployment.devices(), tpot);
 }
 
 absl::StatusOr<std::optional<MemoryUse>> SeedMemory(const Scenario& scenario, std::vector<Warning>& warnings) {

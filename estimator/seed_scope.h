@@ -22,9 +22,6 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method);
 // Warns kNotUsed of parts that the methods have no place for and that leave their answer standing.
 void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<Warning>& warnings);
 
-// Warns kContextTooLong where prompt and output pass what the model was made for.
-void WarnContext(const Scenario& scenario, std::vector<Warning>& warnings);
-
 // Rates of one static batch after the other: B O / E2E, B / E2E, 1 / TPOT.
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e);
 

@@ -23,7 +23,7 @@ struct AttentionGroup {
   bool chunked = false;
 };
 
-// A weight matrix of `rows_out` x `rows_in` elements (N x K), applied in `layers` layers.
+// A weight matrix of n x k elements, applied in `layers` layers.
 struct Matrix {
   enum class Kind {
     kQkv,

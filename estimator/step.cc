@@ -1,7 +1,6 @@
 #include "estimator/step.h"
 
 #include <array>
-#include <cmath>
 
 #include "estimator/roofline.h"
 #include "estimator/visit_operators.h"
@@ -86,15 +85,12 @@ TimeParts DeviceTime(const StepModel& model, const StepShape& shape) {
   return parts;
 }
 
-TimeParts WithHost(const StepModel& model, const StepShape& shape, const TimeParts& device) {
+TimeParts StepTime(const StepModel& model, const StepShape& shape) {
   const Efficiencies& e = model.efficiencies;
-  TimeParts parts = JoinHost(device, e.host_step + model.shard.layers * e.host_layer, model.roofline_exponent);
+  const Seconds host = e.host_step + model.shard.layers * e.host_layer;
+  TimeParts parts = JoinHost(DeviceTime(model, shape), host, model.roofline_exponent);
   parts.host += shape.Tokens() * e.host_token + shape.logits_rows * e.host_request;
   return parts;
-}
-
-TimeParts StepTime(const StepModel& model, const StepShape& shape) {
-  return WithHost(model, shape, DeviceTime(model, shape));
 }
 
 }  // namespace foretoken

@@ -76,10 +76,7 @@ Bytes StepWeights(const StepModel& model, const StepShape& shape);
 // The device's time of a step: the operators, and the gap of every layer as host time.
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape);
 
-// Adds the host to the device's time: overlapped per step and layer, on top per token and row.
-TimeParts WithHost(const StepModel& model, const StepShape& shape, const TimeParts& device);
-
-// The whole step.
+// The whole step: the device, overlapped by the host per step and layer, and the host per token and row on top.
 TimeParts StepTime(const StepModel& model, const StepShape& shape);
 
 }  // namespace foretoken

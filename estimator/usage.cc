@@ -100,7 +100,7 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
   const Workload& w = replica.scenario.workload;
   if (w.prompt_tokens == 0 || !(served.prefill_work.Total().value() > 0)) return std::nullopt;
   const StepShape shape{.prefill_sequences = served.prefilled,
-                        .prefill_tokens = static_cast<double>(w.prompt_tokens - w.cached_prefix_tokens),
+                        .prefill_tokens = static_cast<double>(w.fresh_tokens()),
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
                         .logits_rows = served.prefilled};
   const StepModel& model = replica.prefill_side != nullptr ? replica.prefill_side->model : replica.model;

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/estimate_text.h"
 #include "client/cli/format.h"
@@ -16,10 +15,7 @@ std::string Text(const v1::GetCatalogStatusResponse& status) {
   std::string text = absl::StrCat(RevisionText(status.catalog_revision()), "\n", status.store_kind(),
                                   " store, agreed with ", FormatSeconds(status.age_seconds()), " ago\n");
   if (!status.last_error().empty()) {
-    absl::StrAppend(&text, "last error at ",
-                    absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(status.last_error_time().seconds()),
-                                     absl::UTCTimeZone()),
-                    ": ", status.last_error(), "\n");
+    absl::StrAppend(&text, "last error at ", TimeText(status.last_error_time()), ": ", status.last_error(), "\n");
   }
   for (const v1::SkippedEntry& entry : status.skipped_entries()) {
     absl::StrAppend(&text, "skipped ", entry.name(), " of revision ", entry.store_revision(), ": ", entry.reason(),

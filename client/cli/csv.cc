@@ -31,6 +31,11 @@ void StripCarriageReturn(std::string& line) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
 }
 
+std::string CsvCell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  return "\"" + absl::StrReplaceAll(absl::string_view(text.data(), text.size()), {{"\"", "\"\""}}) + "\"";
+}
+
 }  // namespace
 
 std::optional<CsvRecord> CsvReader::Next() {
@@ -55,11 +60,6 @@ absl::Status CheckQuotes(const CsvRecord& record) {
   if (record.open_quote_line == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the quote that opens in line ", record.open_quote_line, " is never closed"));
-}
-
-std::string CsvCell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  return "\"" + absl::StrReplaceAll(absl::string_view(text.data(), text.size()), {{"\"", "\"\""}}) + "\"";
 }
 
 std::string CsvLine(const std::vector<std::string>& cells) {

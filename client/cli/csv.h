@@ -5,7 +5,6 @@
 #include <istream>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,10 +35,7 @@ class CsvReader {
 // OK, or INVALID_ARGUMENT where a quote of the record is never closed: what its cells hold is then anybody's guess.
 absl::Status CheckQuotes(const CsvRecord& record);
 
-// A cell as it is written: quoted when it must be.
-std::string CsvCell(std::string_view text);
-
-// Cells joined by commas, with a newline.
+// Cells joined by commas, quoted where they must be, with a newline.
 std::string CsvLine(const std::vector<std::string>& cells);
 
 }  // namespace foretoken::cli

@@ -45,7 +45,7 @@ ErrorSummary Summarize(const std::vector<Scored>& rows) {
   return {.rows = static_cast<int>(rows.size()),
           .median_absolute = Median(absolute),
           .mean_absolute = Mean(absolute),
-          .bias = Mean(errors),
+          .mean_bias = Mean(errors),
           .coverage = Mean(covered)};
 }
 
@@ -55,7 +55,7 @@ ErrorSummary MeanOver(const std::vector<ErrorSummary>& groups) {
   return {.rows = rows,
           .median_absolute = MeanOf(groups, &ErrorSummary::median_absolute),
           .mean_absolute = MeanOf(groups, &ErrorSummary::mean_absolute),
-          .bias = MeanOf(groups, &ErrorSummary::bias),
+          .mean_bias = MeanOf(groups, &ErrorSummary::mean_bias),
           .coverage = MeanOf(groups, &ErrorSummary::coverage)};
 }
 

@@ -19,7 +19,7 @@ struct ErrorSummary {
   int rows = 0;
   double median_absolute = 0;  // median of |predicted - measured| / measured
   double mean_absolute = 0;    // mean of it
-  double bias = 0;             // mean of (predicted - measured) / measured: above 0, predictions are too slow
+  double mean_bias = 0;        // mean of (predicted - measured) / measured: above 0, predictions are too slow
   double coverage = 0;         // share of banded rows whose band holds the measured value; NaN: no row has a band
 };
 

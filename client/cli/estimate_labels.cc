@@ -108,14 +108,15 @@ std::string ProvenanceText(const v1::Estimate& estimate) {
   return absl::StrJoin(texts, "/");
 }
 
+std::string TimeText(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());
+}
+
 std::string RevisionText(const v1::CatalogRevision& revision) {
   const std::string digest = client::Printable(revision.bundle_digest().substr(0, 12));
-  const std::string stale =
-      revision.has_stale_since()
-          ? absl::StrCat(", STALE: the store has not answered since ",
-                         absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(revision.stale_since().seconds()),
-                                          absl::UTCTimeZone()))
-          : "";
+  const std::string stale = revision.has_stale_since() ? absl::StrCat(", STALE: the store has not answered since ",
+                                                                      TimeText(revision.stale_since()))
+                                                       : "";
   return absl::StrCat("catalog ", digest.empty() ? "unknown" : digest, " revision ", revision.store_revision(), stale);
 }
 

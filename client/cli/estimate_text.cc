@@ -1,6 +1,5 @@
 #include "client/cli/estimate_text.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/enum_text.h"

@@ -10,6 +10,7 @@
 #include "client/cli/terminal.h"
 #include "foretoken/v1/estimate.pb.h"
 #include "foretoken/v1/scenario.pb.h"
+#include "google/protobuf/timestamp.pb.h"
 
 namespace foretoken::cli {
 
@@ -29,6 +30,8 @@ std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);
 
 // One line: method, provenance, calibration and its age, catalog revision.
 std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revision, const Terminal& terminal);
+// "2026-01-31T12:00:00Z".
+std::string TimeText(const google::protobuf::Timestamp& time);
 std::string RevisionText(const v1::CatalogRevision& revision);
 
 // "CALIBRATED"; both phases where they differ: "CALIBRATED/TRANSFERRED"; empty where neither is stated.

@@ -2,8 +2,6 @@
 
 #include <google/protobuf/struct.pb.h>
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/config_reader.h"

@@ -3,7 +3,6 @@
 #include <map>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {

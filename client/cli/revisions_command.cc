@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/csv.h"
 #include "client/cli/enum_text.h"
+#include "client/cli/estimate_text.h"
 #include "client/cli/message_file.h"
 #include "client/cli/table.h"
 
@@ -19,10 +19,8 @@ struct Options {
 };
 
 std::vector<std::string> Cells(const v1::EntryRevision& revision) {
-  const absl::Time time =
-      absl::FromUnixSeconds(revision.write_time().seconds()) + absl::Nanoseconds(revision.write_time().nanos());
   return {absl::StrCat(revision.store_revision()),
-          absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone()),
+          TimeText(revision.write_time()),
           EnumText(revision.action()),
           revision.author(),
           revision.peer(),

@@ -1,7 +1,6 @@
 // foretoken rollback hardware|model ID REVISION: an entry as it was, as a new revision.
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/estimate_text.h"
 #include "client/cli/message_file.h"

@@ -1,5 +1,4 @@
 // A validation report as text, CSV and JSON.
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,7 +16,7 @@ std::vector<Cell> ErrorCells(const std::string& name, const ErrorSummary& errors
           FormatCount(errors.rows),
           FormatPercent(errors.median_absolute),
           FormatPercent(errors.mean_absolute),
-          FormatSignedPercent(errors.bias),
+          FormatSignedPercent(errors.mean_bias),
           FormatPercent(errors.coverage)};
 }
 
@@ -43,7 +42,7 @@ std::string Pair(const ErrorSummary& errors) {
 }
 
 std::string Bias(const ErrorSummary& errors) {
-  return errors.rows == 0 ? kUnknownText : FormatSignedPercent(errors.bias);
+  return errors.rows == 0 ? kUnknownText : FormatSignedPercent(errors.mean_bias);
 }
 
 std::string BaseName(const std::string& file) { return file.substr(file.rfind('/') + 1); }
@@ -88,7 +87,8 @@ std::string Counts(const ValidationReport& report) {
 std::string ErrorJson(const ErrorSummary& errors) {
   return absl::StrCat("{\"rows\": ", errors.rows, ", \"median_absolute\": ", JsonNumber(errors.median_absolute),
                       ", \"mean_absolute\": ", JsonNumber(errors.mean_absolute),
-                      ", \"bias\": ", JsonNumber(errors.bias), ", \"in_band\": ", JsonNumber(errors.coverage), "}");
+                      ", \"bias\": ", JsonNumber(errors.mean_bias), ", \"in_band\": ", JsonNumber(errors.coverage),
+                      "}");
 }
 
 std::string MetricsJson(const MetricErrors& errors) {
@@ -101,7 +101,7 @@ void AddCsvLines(const GroupKey& key, const MetricErrors& errors, int refused, s
     text +=
         CsvLine({key.file, key.hardware, key.engine, key.model, kMetricNames[m], absl::StrCat(errors[m].rows),
                  absl::StrCat(refused), FormatExact(errors[m].median_absolute), FormatExact(errors[m].mean_absolute),
-                 FormatExact(errors[m].bias), FormatExact(errors[m].coverage)});
+                 FormatExact(errors[m].mean_bias), FormatExact(errors[m].coverage)});
   }
 }
 

@@ -104,10 +104,10 @@ const Calibration* FindCalibration(const Hardware& hardware, std::string_view ca
 
 void SetBands(const Calibration* calibration, Estimate& estimate) {
   static const Calibration none;
-  const auto& bands = (calibration != nullptr ? *calibration : none).bands;
-  SetBand(bands[0], estimate.ttft);
-  SetBand(bands[1], estimate.tpot);
-  SetBand(bands[2], estimate.e2e);
+  const Bands& bands = (calibration != nullptr ? *calibration : none).bands;
+  SetBand(bands[kTtft], estimate.ttft);
+  SetBand(bands[kTpot], estimate.tpot);
+  SetBand(bands[kE2e], estimate.e2e);
 }
 
 }  // namespace foretoken

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,12 +21,19 @@ namespace foretoken {
 // Rises with every change of a formula or of what is fitted: parameters that were fitted to others mean something else.
 inline constexpr int kModelVersion = 4;
 
+// The three times of a request, in this order wherever they stand in arrays.
+enum Metric { kTtft, kTpot, kE2e };
+inline constexpr int kNumMetrics = 3;
+inline constexpr std::array<const char*, kNumMetrics> kMetricNames = {"TTFT", "TPOT", "E2E"};
+
 // Measured over predicted: between `low` and `high` in a `coverage` share of unseen cases.
 struct BandRatio {
   double low = 1;
   double high = 1;
   double coverage = 0;
 };
+
+using Bands = std::array<std::optional<BandRatio>, kNumMetrics>;
 
 struct Calibration {
   std::string id;
@@ -36,8 +42,8 @@ struct Calibration {
   std::string model_id;     // empty: any; else beside one of the same hardware and engine for any model
   bool continuous = false;  // of continuous batching; false: of static batches
   Efficiencies efficiencies;
-  std::array<std::optional<BandRatio>, 3> bands;  // of TTFT, TPOT and E2E
-  std::optional<int64_t> fit_time_unix_seconds;   // absent: it ships
+  Bands bands;
+  std::optional<int64_t> fit_time_unix_seconds;  // absent: it ships
 };
 
 // Calibrations by what they are for. Immutable.

@@ -45,27 +45,17 @@ bool Pays(const MeanErrors& by_own, const MeanErrors& by_all) {
   return by_own.all <= kWorthIt * by_all.all;
 }
 
-// Errors of one model's samples by the folds of all, whose place in the folds is their index.
-std::vector<Times> ErrorsByAll(const std::vector<Efficiencies>& folds, const Indices& of_model,
-                               const std::vector<Sample>& samples) {
-  std::vector<Times> errors;
-  for (const int index : of_model) {
-    const auto i = static_cast<size_t>(index);
-    errors.push_back(LogErrors(samples[i], folds[i % folds.size()]));
-  }
-  return errors;
-}
-
-// The same by fits to the model's own samples, each drawn to a fold of all and without what that fold has not seen.
-std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const Indices& of_model,
-                               const std::vector<Sample>& samples, Abandoned abandoned) {
+// Errors of one model's samples by fits to them alone, each drawn to a fold of all and without what that fold has not
+// seen.
+std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,
+                               const Indices& of_model, Abandoned abandoned) {
   std::vector<Efficiencies> own;
   for (size_t fold = 0; fold < folds.size(); ++fold) {
     Indices kept = of_model;
     std::erase_if(kept, [&](int index) { return static_cast<size_t>(index) % folds.size() == fold; });
     own.push_back(Fit(folds[fold], Pick(samples, kept), kHardwareFitOptions, abandoned).efficiencies);
   }
-  return ErrorsByAll(own, of_model, samples);
+  return HeldOutErrors(own, samples, of_model);
 }
 
 // A model and its errors held out of fits of its own.
@@ -88,9 +78,9 @@ std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& fol
   for (const auto& [id, of_model] : by_model) {
     if (abandoned()) break;
     if (of_model.size() < kFewestOfModel || samples.size() - of_model.size() < kFewestSamples) continue;
-    const MeanErrors by_all = MeansOf(ErrorsByAll(folds, of_model, samples));
+    const MeanErrors by_all = MeansOf(HeldOutErrors(folds, samples, of_model));
     if (by_all.all <= kWellKnown) continue;
-    std::vector<Times> held_out = ErrorsByOwn(folds, of_model, samples, abandoned);
+    std::vector<Times> held_out = ErrorsByOwn(folds, samples, of_model, abandoned);
     if (Pays(MeansOf(held_out), by_all)) deviations[id] = {of_model, std::move(held_out)};
   }
   return deviations;
@@ -101,7 +91,7 @@ LevelFit FitAll(const FitParent& parent, const std::vector<Sample>& samples, con
   LevelFit level{.used = Indices(samples.size()),
                  .fit = Fit(parent.efficiencies, samples, kHardwareFitOptions, abandoned)};
   std::iota(level.used.begin(), level.used.end(), 0);
-  level.quality = JudgeFit(level.fit.efficiencies, HeldOutErrors(folds, samples), samples, parent.bands);
+  level.quality = JudgeFit(level.fit.efficiencies, HeldOutErrors(folds, samples, level.used), samples, parent.bands);
   return level;
 }
 

@@ -1,7 +1,7 @@
 #include "estimator/calibration/fit.h"
 
 #include <Eigen/Dense>
-#include <cmath>
+#include <utility>
 
 #include "estimator/calibration/fit_problem.h"
 #include "estimator/calibration/parameters.h"
@@ -12,6 +12,7 @@ namespace {
 constexpr int kMostIterations = 40;
 constexpr double kConverged = 1e-4;  // relative change of the objective
 constexpr double kFirstDamping = 1e-3;
+constexpr double kLeastDamping = 1e-9;
 constexpr double kMostDamping = 1e8;
 
 using Eigen::MatrixXd;
@@ -48,44 +49,67 @@ VectorXd DampedStep(const Held& held, const MatrixXd& curvature, const VectorXd&
   return damped.ldlt().solve(held.select(0, gradient));
 }
 
+// A point of the search, and what it leaves.
+struct Point {
+  VectorXd x;
+  VectorXd residuals;
+  double objective = 0;
+};
+
+Point PointAt(const Problem& problem, VectorXd x) {
+  Clamp(x);
+  VectorXd residuals = problem.Residuals(x);
+  const double objective = problem.Objective(x, residuals);
+  return {std::move(x), std::move(residuals), objective};
+}
+
+// The objective around a point.
+struct Slope {
+  MatrixXd curvature;
+  VectorXd gradient;
+};
+
+Slope SlopeAt(const Problem& problem, const Point& point) {
+  const MatrixXd jacobian = problem.Jacobian(point.x, point.residuals);
+  const VectorXd weights = problem.Weights(point.residuals);
+  const VectorXd precision = problem.Precision(point.x);
+  Slope slope;
+  slope.curvature = jacobian.transpose() * weights.asDiagonal() * jacobian;
+  slope.curvature.diagonal() += precision;
+  slope.gradient =
+      jacobian.transpose() * weights.asDiagonal() * point.residuals + precision.cwiseProduct(point.x - problem.mean());
+  return slope;
+}
+
+// Moves `point` downhill; it stays where no damping leads there.
+void Descend(const Problem& problem, const Slope& slope, Abandoned abandoned, double& damping, Point& point) {
+  const Held held = AtBounds(point.x, slope.gradient);
+  for (; damping < kMostDamping && !abandoned(); damping *= 4) {
+    Point next = PointAt(problem, point.x - DampedStep(held, slope.curvature, slope.gradient, damping));
+    if (!(next.objective < point.objective)) continue;
+    point = std::move(next);
+    damping = std::max(damping / 10, kLeastDamping);
+    return;
+  }
+}
+
 struct Minimum {
   VectorXd x;
   MatrixXd curvature;
-  double objective = 0;
 };
 
 // Levenberg-Marquardt from `start`.
 Minimum Minimise(const Problem& problem, const VectorXd& start, Abandoned abandoned) {
-  Minimum best{.x = start};
-  Clamp(best.x);
-  VectorXd residuals = problem.Residuals(best.x);
-  best.objective = problem.Objective(best.x, residuals);
+  Point best = PointAt(problem, start);
+  Slope slope;
   double damping = kFirstDamping;
   for (int iteration = 0; iteration < kMostIterations && !abandoned(); ++iteration) {
-    const MatrixXd jacobian = problem.Jacobian(best.x, residuals);
-    const VectorXd weights = problem.Weights(residuals);
-    const VectorXd precision = problem.Precision(best.x);
-    best.curvature = jacobian.transpose() * weights.asDiagonal() * jacobian;
-    best.curvature.diagonal() += precision;
-    const VectorXd gradient =
-        jacobian.transpose() * weights.asDiagonal() * residuals + precision.cwiseProduct(best.x - problem.mean());
-    const Held held = AtBounds(best.x, gradient);
+    slope = SlopeAt(problem, best);
     const double before = best.objective;
-    for (; damping < kMostDamping && !abandoned(); damping *= 4) {
-      VectorXd next = best.x - DampedStep(held, best.curvature, gradient, damping);
-      Clamp(next);
-      const VectorXd next_residuals = problem.Residuals(next);
-      const double next_objective = problem.Objective(next, next_residuals);
-      if (!(next_objective < best.objective)) continue;
-      best.x = next;
-      best.objective = next_objective;
-      residuals = next_residuals;
-      damping = std::max(damping / 10, 1e-9);
-      break;
-    }
+    Descend(problem, slope, abandoned, damping, best);
     if (before - best.objective <= kConverged * before) break;
   }
-  return best;
+  return {best.x, slope.curvature};
 }
 
 }  // namespace

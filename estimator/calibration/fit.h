@@ -8,15 +8,12 @@
 #include <vector>
 
 #include "estimator/abandoned.h"
+#include "estimator/calibration/calibration.h"
 #include "estimator/efficiencies.h"
 #include "estimator/estimate.h"
 #include "estimator/scenario.h"
 
 namespace foretoken {
-
-// The three times of a request, in this order wherever they stand in arrays.
-enum Metric { kTtft, kTpot, kE2e };
-inline constexpr int kNumMetrics = 3;
 
 // Seconds of each; NaN: not measured, or not known.
 using Times = std::array<double, kNumMetrics>;

@@ -86,9 +86,13 @@ std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<
   return folds;
 }
 
-std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples) {
+std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,
+                                 const std::vector<int>& indices) {
   std::vector<Times> errors;
-  for (size_t i = 0; i < samples.size(); ++i) errors.push_back(LogErrors(samples[i], folds[i % folds.size()]));
+  for (const int index : indices) {
+    const auto i = static_cast<size_t>(index);
+    errors.push_back(LogErrors(samples[i], folds[i % folds.size()]));
+  }
   return errors;
 }
 
@@ -103,7 +107,7 @@ MetricError ErrorOf(const std::vector<double>& fitted, const std::vector<double>
   }
   for (const double log_error : held_out) held_out_apes.push_back(Ape(log_error));
   error.median_ape = Quantile(apes, 0.5);
-  error.bias = Quantile(biases, 0.5);
+  error.median_bias = Quantile(biases, 0.5);
   if (!held_out.empty()) error.cross_validated_median_ape = Quantile(held_out_apes, 0.5);
   return error;
 }

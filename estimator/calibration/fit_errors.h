@@ -14,14 +14,12 @@ namespace foretoken {
 // Fewer usable runs than this tell less than the parent already knows.
 inline constexpr int kFewestSamples = 3;
 
-using Bands = std::array<std::optional<BandRatio>, kNumMetrics>;
-
 // Of one metric, as shares.
 struct MetricError {
   int num_samples = 0;
   double median_ape = 0;  // on the samples fitted
   double mean_ape = 0;
-  double bias = 0;  // median of predicted / measured - 1
+  double median_bias = 0;  // of predicted / measured - 1
   std::optional<double> cross_validated_median_ape;
 };
 
@@ -35,8 +33,9 @@ Times LogErrors(const Sample& sample, const Efficiencies& efficiencies);
 std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples,
                                    Abandoned abandoned = NeverAbandoned);
 
-// The errors of each sample by the fit that has not seen it.
-std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples);
+// The errors of the samples at `indices`, each by the fit that has not seen it.
+std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,
+                                 const std::vector<int>& indices);
 
 // Of log(measured / predicted) of the samples fitted, and of samples held out; both may be empty.
 MetricError ErrorOf(const std::vector<double>& fitted, const std::vector<double>& held_out);

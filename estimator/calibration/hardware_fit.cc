@@ -16,7 +16,6 @@ namespace {
 constexpr double kSuspicious = 3;      // times off the parent's prediction
 constexpr double kLeastOutlier = 0.5;  // in log; a residual below is never one
 constexpr double kOutlierMads = 4;
-constexpr const char* kMetricNames[kNumMetrics] = {"TTFT", "TPOT", "E2E"};
 
 // The largest of a sample's errors by size; 0: none is known.
 double Farthest(const Times& errors) {

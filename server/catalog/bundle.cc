@@ -54,33 +54,39 @@ std::vector<CatalogFile> ReadFolder(const fs::path& dir, const std::string& fold
   return files;
 }
 
-// Faults of one parsed spec, without its file's name.
-template <typename Kind>
-std::vector<std::string> CheckSpec(const CatalogFile& file, const typename Kind::Spec& spec, const absl::Status& parsed,
-                                   Reading& reading) {
+// Parses a file; false where it is no such message.
+bool ParseFile(const CatalogFile& file, google::protobuf::Message& spec, Reading& reading) {
+  const std::vector<std::string> faults = ParseText(file.contents, spec);
+  for (const std::string& fault : faults) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
+  return faults.empty();
+}
+
+// What is wrong with a parsed spec of any kind, without its file's name. `parsed` is what its parser said.
+template <typename Spec>
+std::vector<std::string> CheckSpec(const CatalogFile& file, const Spec& spec, const absl::Status& parsed) {
   std::vector<std::string> faults;
   const std::string stem = fs::path(file.path).stem().string();
   if (spec.id() != stem) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" in a file named \"", stem, "\""));
-  const auto [first, fresh] = reading.files.emplace(absl::StrCat(Kind::kFolder, "/", spec.id()), file.path);
-  if (!fresh) faults.push_back(absl::StrCat("id: \"", spec.id(), "\" is also in ", first->second));
-  for (const FieldViolation& violation : DetailOf(parsed).violations) {
-    faults.push_back(violation.description);  // begins with the field
+  for (const absl::Status& status : {parsed, CheckTexts(spec)}) {
+    // A description begins with the field.
+    for (const FieldViolation& violation : DetailOf(status).violations) faults.push_back(violation.description);
   }
-  for (const FieldViolation& violation : DetailOf(CheckTexts(spec)).violations) faults.push_back(violation.description);
-  for (std::string& fault : UnsourcedNumbers(spec)) faults.push_back(std::move(fault));
   return faults;
+}
+
+void NoteFaults(const CatalogFile& file, const std::vector<std::string>& faults, Reading& reading) {
+  for (const std::string& fault : faults) reading.faults.push_back(absl::StrCat(file.path, ": ", fault));
 }
 
 template <typename Kind>
 void ReadFile(const CatalogFile& file, std::vector<typename Kind::Record>& records, Reading& reading) {
   typename Kind::Spec spec;
-  const std::vector<std::string> syntax = ParseText(file.contents, spec);
-  for (const std::string& fault : syntax) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
-  if (!syntax.empty()) return;
+  if (!ParseFile(file, spec, reading)) return;
   absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
-  for (const std::string& fault : CheckSpec<Kind>(file, spec, record.status(), reading)) {
-    reading.faults.push_back(absl::StrCat(file.path, ": ", fault));
-  }
+  NoteFaults(file, CheckSpec(file, spec, record.status()), reading);
+  const auto [first, fresh] = reading.files.emplace(absl::StrCat(Kind::kFolder, "/", spec.id()), file.path);
+  if (!fresh) NoteFaults(file, {absl::StrCat("id: \"", spec.id(), "\" is also in ", first->second)}, reading);
+  NoteFaults(file, UnsourcedNumbers(spec), reading);
   if (!record.ok()) return;
   record->entry.set_etag(BundledEtag(spec));
   record->entry.set_origin(v1::ENTRY_ORIGIN_BUNDLED);
@@ -90,22 +96,12 @@ void ReadFile(const CatalogFile& file, std::vector<typename Kind::Record>& recor
 // A calibration's file; the numbers' source is the measurements that it names.
 void ReadCalibration(const CatalogFile& file, Reading& reading) {
   v1::CalibrationSpec spec;
-  std::vector<std::string> faults = ParseText(file.contents, spec);
-  if (faults.empty()) {
-    absl::StatusOr<Calibration> calibration = ParseCalibration(spec);
-    for (const FieldViolation& violation : DetailOf(calibration.status()).violations) {
-      faults.push_back(absl::StrCat(" ", violation.description));
-    }
-    for (const FieldViolation& violation : DetailOf(CheckTexts(spec)).violations) {
-      faults.push_back(absl::StrCat(" ", violation.description));
-    }
-    if (spec.id() != fs::path(file.path).stem().string()) faults.push_back(" id: differs from the file's name");
-    if (calibration.ok()) {
-      reading.calibrations.push_back(*std::move(calibration));
-      reading.calibration_specs.push_back(std::move(spec));
-    }
-  }
-  for (const std::string& fault : faults) reading.faults.push_back(absl::StrCat(file.path, ":", fault));
+  if (!ParseFile(file, spec, reading)) return;
+  absl::StatusOr<Calibration> calibration = ParseCalibration(spec);
+  NoteFaults(file, CheckSpec(file, spec, calibration.status()), reading);
+  if (!calibration.ok()) return;
+  reading.calibrations.push_back(*std::move(calibration));
+  reading.calibration_specs.push_back(std::move(spec));
 }
 
 void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {

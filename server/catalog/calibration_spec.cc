@@ -41,7 +41,7 @@ void WriteErrors(const std::array<MetricError, kNumMetrics>& errors, v1::Calibra
     message.set_num_samples(error.num_samples);
     message.set_in_sample_median_ape(error.median_ape);
     message.set_in_sample_mean_ape(error.mean_ape);
-    message.set_in_sample_bias(error.bias);
+    message.set_in_sample_bias(error.median_bias);
     if (error.cross_validated_median_ape) message.set_cross_validated_median_ape(*error.cross_validated_median_ape);
   }
 }

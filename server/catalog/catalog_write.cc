@@ -5,7 +5,7 @@
 #include "estimator/errors.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/entry_kind.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/text_limits.h"
 
 namespace foretoken::catalog {

@@ -1,76 +1,68 @@
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/calibration/parameters.h"
 #include "server/catalog/calibration_spec.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/parse.h"
 
 namespace foretoken::catalog {
 namespace {
 
-void ReadParameter(FieldChecks& checks, const std::string& path, const v1::CalibrationParameter& message,
+void ReadParameter(FieldChecker& checks, const std::string& path, const v1::CalibrationParameter& message,
                    Calibration& calibration) {
   const size_t place = FindParameter(message.name());
   if (place == Parameters().size()) {
-    checks.Add(path + ".name", absl::StrCat(" ", Quoted(message.name()), " is no parameter of the core model"));
+    checks.Fault(path + ".name", absl::StrCat(" ", Quoted(message.name()), " is no parameter of the core model"));
     return;
   }
   const Parameter& parameter = Parameters()[place];
-  if (message.value() < parameter.low || message.value() > parameter.high || !std::isfinite(message.value())) {
-    checks.Add(path + ".value",
-               absl::StrCat(" ", message.value(), "; allowed ", parameter.low, " to ", parameter.high));
-    return;
-  }
-  Set(parameter, message.value(), calibration.efficiencies);
+  Set(parameter, checks.Between(path + ".value", message.value(), parameter.low, parameter.high),
+      calibration.efficiencies);
 }
 
-void ReadBand(FieldChecks& checks, const std::string& path, const v1::CalibrationBand& message,
+void ReadBand(FieldChecker& checks, const std::string& path, const v1::CalibrationBand& message,
               Calibration& calibration) {
   if (message.metric() < v1::LATENCY_METRIC_TTFT || message.metric() > v1::LATENCY_METRIC_E2E) {
-    checks.Add(path + ".metric", " is required");
+    checks.Required(path + ".metric");
     return;
   }
-  const double low = checks.Positive(path + ".low_ratio", message.low_ratio(), 1e6);
-  const double high = checks.Positive(path + ".high_ratio", message.high_ratio(), 1e6);
-  const double coverage = checks.Positive(path + ".coverage", message.coverage(), 1);
-  if (low > high) checks.Add(path + ".low_ratio", " is above high_ratio");
+  const double low = checks.Between(path + ".low_ratio", message.low_ratio(), kLeastFigure, 1e6);
+  const double high = checks.Between(path + ".high_ratio", message.high_ratio(), kLeastFigure, 1e6);
+  const double coverage = checks.Between(path + ".coverage", message.coverage(), kLeastFigure, 1);
+  if (low > high) checks.Fault(path + ".low_ratio", " is above high_ratio");
   calibration.bands[message.metric() - v1::LATENCY_METRIC_TTFT] =
       BandRatio{.low = low, .high = high, .coverage = coverage};
 }
 
-bool CheckCount(FieldChecks& checks, std::string_view field, int count, int most) {
-  if (count > most) checks.Add(field, absl::StrCat(" has ", count, "; allowed up to ", most));
-  return count <= most;
-}
-
-bool CheckCounts(FieldChecks& checks, const v1::CalibrationSpec& spec) {
+bool CheckCounts(FieldChecker& checks, const v1::CalibrationSpec& spec) {
   constexpr int kMaxRejections = 100;  // kinds of reasons
-  const bool parameters =
-      CheckCount(checks, "parameters", spec.parameters_size(), static_cast<int>(Parameters().size()));
-  const bool bands = CheckCount(checks, "bands", spec.bands_size(), kNumMetrics);
-  CheckCount(checks, "errors", spec.errors_size(), kNumMetrics);
-  CheckCount(checks, "rejected", spec.rejected_size(), kMaxRejections);
+  const bool parameters = checks.Size("parameters", spec.parameters_size(), static_cast<int>(Parameters().size()));
+  const bool bands = checks.Size("bands", spec.bands_size(), kNumMetrics);
+  checks.Size("errors", spec.errors_size(), kNumMetrics);
+  checks.Size("rejected", spec.rejected_size(), kMaxRejections);
   return parameters && bands;
 }
 
 }  // namespace
 
 absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
-  FieldChecks checks;
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
   if (!spec.model_id().empty()) checks.Id("model_id", spec.model_id());
-  if (!spec.model_id().empty() && spec.hardware_id().empty()) checks.Add("hardware_id", " is required beside model_id");
+  if (!spec.model_id().empty() && spec.hardware_id().empty()) {
+    checks.Fault("hardware_id", " is required beside model_id");
+  }
   if (spec.level() != LevelOf(spec)) {
-    checks.Add("level",
-               absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()), "; hardware_id, engine and model_id make it ",
-                            v1::CalibrationLevel_Name(LevelOf(spec))));
+    checks.Fault("level",
+                 absl::StrCat(" ", v1::CalibrationLevel_Name(spec.level()),
+                              "; hardware_id, engine and model_id make it ", v1::CalibrationLevel_Name(LevelOf(spec))));
   }
   if (spec.model_version() != kModelVersion) {
-    checks.Add("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ", kModelVersion,
-                                             ": fit the measurements again"));
+    checks.Fault("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ",
+                                               kModelVersion, ": fit the measurements again"));
   }
   Calibration calibration{.id = spec.id(),
                           .hardware_id = spec.hardware_id(),
@@ -79,14 +71,14 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .continuous = spec.continuous(),
                           .efficiencies = GenericPriorOf(spec.continuous())};
   if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();
-  if (!CheckCounts(checks, spec)) return checks.status();
+  if (!CheckCounts(checks, spec)) return InvalidFields(violations);
   for (int i = 0; i < spec.parameters_size(); ++i) {
     ReadParameter(checks, absl::StrCat("parameters[", i, "]"), spec.parameters(i), calibration);
   }
   for (int i = 0; i < spec.bands_size(); ++i) {
     ReadBand(checks, absl::StrCat("bands[", i, "]"), spec.bands(i), calibration);
   }
-  if (!checks.ok()) return checks.status();
+  if (!violations.empty()) return InvalidFields(violations);
   return calibration;
 }
 

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/parse.h"
 
 namespace foretoken::catalog {
@@ -16,14 +16,14 @@ constexpr int kMaxExperts = 1 << 16;
 constexpr int kMaxTokens = 2'000'000'000;
 constexpr double kParameterTolerance = 1e-4;  // relative; published counts may leave out buffers
 
-void RequireMultiple(FieldChecks& checks, std::string_view field, int value, std::string_view by, int divisor) {
+void RequireMultiple(FieldChecker& checks, std::string_view field, int value, std::string_view by, int divisor) {
   if (value < 1 || divisor < 1 || value % divisor == 0) return;
-  checks.Add(field, absl::StrFormat(" %d; allowed a multiple of %s %d", value, absl::string_view(by.data(), by.size()),
-                                    divisor));
+  checks.Fault(field, absl::StrFormat(" %d; allowed a multiple of %s %d", value,
+                                      absl::string_view(by.data(), by.size()), divisor));
 }
 
 // Heads: their number, how they share keys and values, and their size.
-void ParseHeads(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
+void ParseHeads(FieldChecker& checks, const v1::ModelSpec& spec, Model& model) {
   model.num_attention_heads = checks.Int("num_attention_heads", spec.num_attention_heads(), 1, kMaxHeads);
   model.num_key_value_heads = spec.has_num_key_value_heads() ? spec.num_key_value_heads() : spec.num_attention_heads();
   if (spec.has_num_key_value_heads()) {
@@ -43,9 +43,9 @@ void ParseHeads(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
   }
 }
 
-void CheckAttentionType(FieldChecks& checks, const v1::ModelSpec& spec, const Model& model) {
+void CheckAttentionType(FieldChecker& checks, const v1::ModelSpec& spec, const Model& model) {
   const v1::AttentionType type = spec.attention_type();
-  checks.Known("attention_type", type, v1::AttentionType_IsValid(type));
+  checks.Enum("attention_type", type, v1::AttentionType_MAX);
   const int heads = model.num_attention_heads;
   const int kv_heads = model.num_key_value_heads;
   const bool fits = (type != v1::ATTENTION_TYPE_MHA || kv_heads == heads) &&
@@ -53,17 +53,17 @@ void CheckAttentionType(FieldChecks& checks, const v1::ModelSpec& spec, const Mo
                     (type != v1::ATTENTION_TYPE_MQA || kv_heads == 1) &&
                     (type != v1::ATTENTION_TYPE_MLA || kv_heads == heads);
   if (!fits) {
-    checks.Add("attention_type", absl::StrFormat(" %s contradicts %d heads with %d key and value heads",
-                                                 v1::AttentionType_Name(type), heads, kv_heads));
+    checks.Fault("attention_type", absl::StrFormat(" %s contradicts %d heads with %d key and value heads",
+                                                   v1::AttentionType_Name(type), heads, kv_heads));
   }
   if (spec.has_latent_attention() != (type == v1::ATTENTION_TYPE_MLA)) {
-    checks.Add("latent_attention", spec.has_latent_attention()
-                                       ? " is there; allowed with attention_type ATTENTION_TYPE_MLA only"
-                                       : " is required by attention_type ATTENTION_TYPE_MLA");
+    checks.Fault("latent_attention", spec.has_latent_attention()
+                                         ? " is there; allowed with attention_type ATTENTION_TYPE_MLA only"
+                                         : " is required by attention_type ATTENTION_TYPE_MLA");
   }
 }
 
-LatentAttention ParseLatent(FieldChecks& checks, const v1::LatentAttention& spec) {
+LatentAttention ParseLatent(FieldChecker& checks, const v1::LatentAttention& spec) {
   LatentAttention mla;
   if (spec.has_q_lora_rank()) {
     mla.q_lora_rank = checks.Int("latent_attention.q_lora_rank", spec.q_lora_rank(), 1, kMaxWidth);
@@ -75,7 +75,7 @@ LatentAttention ParseLatent(FieldChecks& checks, const v1::LatentAttention& spec
   return mla;
 }
 
-SlidingWindow ParseWindow(FieldChecks& checks, const v1::ModelSpec& spec) {
+SlidingWindow ParseWindow(FieldChecker& checks, const v1::ModelSpec& spec) {
   const v1::SlidingWindow& window = spec.sliding_window();
   SlidingWindow out{.chunked = window.chunked()};
   out.window_tokens = checks.Int("sliding_window.window_tokens", window.window_tokens(), 1, kMaxTokens);
@@ -86,7 +86,7 @@ SlidingWindow ParseWindow(FieldChecks& checks, const v1::ModelSpec& spec) {
 }
 
 // Shared experts: how many, and how wide all of them are together.
-void ParseSharedExperts(FieldChecks& checks, const v1::MixtureOfExperts& spec, MixtureOfExperts& moe) {
+void ParseSharedExperts(FieldChecker& checks, const v1::MixtureOfExperts& spec, MixtureOfExperts& moe) {
   moe.num_shared_experts =
       checks.Int("mixture_of_experts.num_shared_experts", spec.num_shared_experts(), 0, kMaxExperts);
   moe.shared_expert_gate = spec.shared_expert_gate();
@@ -99,15 +99,15 @@ void ParseSharedExperts(FieldChecks& checks, const v1::MixtureOfExperts& spec, M
   }
   if (moe.num_shared_experts > 0) return;
   if (moe.shared_expert_intermediate_size > 0) {
-    checks.Add("mixture_of_experts.shared_expert_intermediate_size", " needs num_shared_experts of 1 or more");
+    checks.Fault("mixture_of_experts.shared_expert_intermediate_size", " needs num_shared_experts of 1 or more");
   }
   if (moe.shared_expert_gate) {
-    checks.Add("mixture_of_experts.shared_expert_gate", " needs num_shared_experts of 1 or more");
+    checks.Fault("mixture_of_experts.shared_expert_gate", " needs num_shared_experts of 1 or more");
   }
 }
 
 // Which layers are MoE, and how wide the others are. The first dense ones lead; after them every moe_layer_freq-th.
-void ParseExpertLayers(FieldChecks& checks, const v1::ModelSpec& model, const v1::MixtureOfExperts& spec,
+void ParseExpertLayers(FieldChecker& checks, const v1::ModelSpec& model, const v1::MixtureOfExperts& spec,
                        MixtureOfExperts& moe) {
   const int layers = std::max(1, model.num_hidden_layers());
   moe.first_k_dense_replace =
@@ -122,7 +122,7 @@ void ParseExpertLayers(FieldChecks& checks, const v1::ModelSpec& model, const v1
           : model.intermediate_size();
 }
 
-MixtureOfExperts ParseExperts(FieldChecks& checks, const v1::ModelSpec& model, foretoken::Dtype native_dtype) {
+MixtureOfExperts ParseExperts(FieldChecker& checks, const v1::ModelSpec& model, foretoken::Dtype native_dtype) {
   const v1::MixtureOfExperts& spec = model.mixture_of_experts();
   MixtureOfExperts moe{.router_bias = spec.router_bias()};
   moe.num_experts = checks.Int("mixture_of_experts.num_experts", spec.num_experts(), 1, kMaxExperts);
@@ -138,7 +138,7 @@ MixtureOfExperts ParseExperts(FieldChecks& checks, const v1::ModelSpec& model, f
 }
 
 // An MLP width is needed where a layer has a dense MLP.
-void ParseMlp(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
+void ParseMlp(FieldChecker& checks, const v1::ModelSpec& spec, Model& model) {
   const bool all_layers_routed =
       spec.has_mixture_of_experts() && spec.mixture_of_experts().first_k_dense_replace() == 0 &&
       (!spec.mixture_of_experts().has_moe_layer_freq() || spec.mixture_of_experts().moe_layer_freq() == 1);
@@ -150,8 +150,8 @@ void ParseMlp(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
   model.mlp_bias = spec.mlp_bias();
 }
 
-NormType ParseNorm(FieldChecks& checks, v1::NormType type) {
-  checks.Known("norm_type", type, v1::NormType_IsValid(type));
+NormType ParseNorm(FieldChecker& checks, v1::NormType type) {
+  checks.Enum("norm_type", type, v1::NormType_MAX);
   switch (type) {
     case v1::NORM_TYPE_LAYERNORM:
       return NormType::kLayerNorm;
@@ -164,16 +164,16 @@ NormType ParseNorm(FieldChecks& checks, v1::NormType type) {
   }
 }
 
-void ParseNorms(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
+void ParseNorms(FieldChecker& checks, const v1::ModelSpec& spec, Model& model) {
   model.norm_type = ParseNorm(checks, spec.norm_type());
-  checks.Known("qk_norm", spec.qk_norm(), v1::QkNorm_IsValid(spec.qk_norm()));
+  checks.Enum("qk_norm", spec.qk_norm(), v1::QkNorm_MAX);
   if (spec.qk_norm() == v1::QK_NORM_PER_HEAD) model.qk_norm = QkNorm::kPerHead;
   if (spec.qk_norm() == v1::QK_NORM_FULL) model.qk_norm = QkNorm::kFull;
   if (spec.has_norms_per_layer()) model.norms_per_layer = checks.Int("norms_per_layer", spec.norms_per_layer(), 0, 16);
   model.embedding_norm = spec.embedding_norm();
 }
 
-void ParseEmbedding(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
+void ParseEmbedding(FieldChecker& checks, const v1::ModelSpec& spec, Model& model) {
   model.vocab_size = checks.Int("vocab_size", spec.vocab_size(), 1, 100'000'000);
   model.tie_word_embeddings = spec.tie_word_embeddings();
   model.lm_head_bias = spec.lm_head_bias();
@@ -184,7 +184,7 @@ void ParseEmbedding(FieldChecks& checks, const v1::ModelSpec& spec, Model& model
   }
 }
 
-void ParseAttention(FieldChecks& checks, const v1::ModelSpec& spec, Model& model) {
+void ParseAttention(FieldChecker& checks, const v1::ModelSpec& spec, Model& model) {
   ParseHeads(checks, spec, model);
   CheckAttentionType(checks, spec, model);
   if (spec.has_latent_attention()) model.latent_attention = ParseLatent(checks, spec.latent_attention());
@@ -196,32 +196,34 @@ void ParseAttention(FieldChecks& checks, const v1::ModelSpec& spec, Model& model
 }
 
 // REQUIRES: everything else about the model is valid.
-void CheckParameterCount(FieldChecks& checks, const v1::ModelSpec& spec, const Model& model) {
+void CheckParameterCount(FieldChecker& checks, const v1::ModelSpec& spec, const Model& model) {
   if (!spec.has_parameter_count() || !model.unsupported_reason.empty()) return;
   const double counted = CountParameters(model).Total();
   const auto stated = static_cast<double>(spec.parameter_count());
   if (std::abs(stated - counted) <= kParameterTolerance * counted) return;
-  checks.Add("parameter_count", absl::StrFormat(" %d; the architecture has %.0f, off by %+.2f%%; allowed within 0.01%%",
-                                                spec.parameter_count(), counted, 100 * (stated / counted - 1)));
+  checks.Fault("parameter_count",
+               absl::StrFormat(" %d; the architecture has %.0f, off by %+.2f%%; allowed within 0.01%%",
+                               spec.parameter_count(), counted, 100 * (stated / counted - 1)));
 }
 
-void CheckCounts(FieldChecks& checks, const v1::ModelSpec& spec) {
+void CheckCounts(FieldChecker& checks, const v1::ModelSpec& spec) {
   if (spec.has_parameter_count() && spec.parameter_count() < 1) {
-    checks.Add("parameter_count", absl::StrCat(" ", spec.parameter_count(), "; allowed 1 or more"));
+    checks.Fault("parameter_count", absl::StrCat(" ", spec.parameter_count(), "; allowed 1 or more"));
   }
   if (!spec.has_active_parameter_count()) return;
   const int64_t active = spec.active_parameter_count();
-  if (active < 1) checks.Add("active_parameter_count", absl::StrCat(" ", active, "; allowed 1 or more"));
+  if (active < 1) checks.Fault("active_parameter_count", absl::StrCat(" ", active, "; allowed 1 or more"));
   if (spec.has_parameter_count() && active > spec.parameter_count()) {
-    checks.Add("active_parameter_count",
-               absl::StrCat(" ", active, "; allowed at most parameter_count ", spec.parameter_count()));
+    checks.Fault("active_parameter_count",
+                 absl::StrCat(" ", active, "; allowed at most parameter_count ", spec.parameter_count()));
   }
 }
 
 }  // namespace
 
 absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec) {
-  FieldChecks checks;
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
   if (!spec.id().empty()) checks.Id("id", spec.id());
   Model model{.id = spec.id(), .unsupported_reason = spec.unsupported_reason()};
   model.num_hidden_layers = checks.Int("num_hidden_layers", spec.num_hidden_layers(), 1, kMaxLayers);
@@ -234,8 +236,8 @@ absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec) {
   if (native != Dtype::kUnspecified) model.native_dtype = native;
   if (spec.has_mixture_of_experts()) model.mixture_of_experts = ParseExperts(checks, spec, model.native_dtype);
   CheckCounts(checks, spec);
-  if (checks.ok()) CheckParameterCount(checks, spec, model);
-  if (!checks.ok()) return checks.status();
+  if (violations.empty()) CheckParameterCount(checks, spec, model);
+  if (!violations.empty()) return InvalidFields(violations);
   return model;
 }
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "estimator/errors.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::catalog {
 namespace {

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "estimator/errors.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::catalog {
 namespace {

@@ -1,13 +1,12 @@
 #include "server/catalog/text_limits.h"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "foretoken/v1/source.pb.h"
 #include "google/protobuf/descriptor.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -21,15 +20,15 @@ bool IsCounted(const FieldDescriptor& field) {
   return field.is_repeated() && (IsText(field) || field.message_type() == v1::Source::descriptor());
 }
 
-void CheckText(FieldChecks& checks, const std::string& path, const std::string& text) {
+void CheckText(FieldChecker& checks, const std::string& path, const std::string& text) {
   if (text.size() <= kMaxTextBytes) return;
-  checks.Add(path, absl::StrCat(" has ", text.size(), " bytes; allowed up to ", kMaxTextBytes));
+  checks.Fault(path, absl::StrCat(" has ", text.size(), " bytes; allowed up to ", kMaxTextBytes));
 }
 
-void CheckMessage(FieldChecks& checks, const std::string& prefix, const Message& message);
+void CheckMessage(FieldChecker& checks, const std::string& prefix, const Message& message);
 
 // Item `index` of a list; -1: the field is none.
-void CheckItem(FieldChecks& checks, const std::string& path, const Message& message, const FieldDescriptor& field,
+void CheckItem(FieldChecker& checks, const std::string& path, const Message& message, const FieldDescriptor& field,
                int index) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   if (IsText(field)) {
@@ -44,7 +43,7 @@ void CheckItem(FieldChecks& checks, const std::string& path, const Message& mess
   }
 }
 
-void CheckMessage(FieldChecks& checks, const std::string& prefix, const Message& message) {
+void CheckMessage(FieldChecker& checks, const std::string& prefix, const Message& message) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
   reflection.ListFields(message, &fields);
@@ -55,10 +54,7 @@ void CheckMessage(FieldChecks& checks, const std::string& prefix, const Message&
       continue;
     }
     const int size = reflection.FieldSize(message, field);
-    if (IsCounted(*field) && size > kMaxSources) {
-      checks.Add(path, absl::StrCat(" has ", size, "; allowed up to ", kMaxSources));
-      continue;
-    }
+    if (IsCounted(*field) && !checks.Size(path, size, kMaxSources)) continue;
     for (int i = 0; i < size; ++i) CheckItem(checks, absl::StrCat(path, "[", i, "]"), message, *field, i);
   }
 }
@@ -66,9 +62,10 @@ void CheckMessage(FieldChecks& checks, const std::string& prefix, const Message&
 }  // namespace
 
 absl::Status CheckTexts(const Message& spec) {
-  FieldChecks checks;
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
   CheckMessage(checks, "", spec);
-  return checks.status();
+  return InvalidFields(violations);
 }
 
 }  // namespace foretoken::catalog

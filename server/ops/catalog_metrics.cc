@@ -1,7 +1,6 @@
 #include "server/ops/catalog_metrics.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace foretoken::ops {

@@ -1,6 +1,5 @@
 #include "server/ops/metrics.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace foretoken::ops {

@@ -9,10 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/rpc/answer.h"
 #include "server/rpc/estimator_api.h"
-#include "server/rpc/field_checker.h"
 #include "server/rpc/scenario_reader.h"
 #include "server/rpc/status.h"
 
@@ -22,7 +21,7 @@ namespace {
 constexpr std::string_view kBase = "base.";
 constexpr int kBetweenLooks = 16;  // candidates; to ask whether the caller is there takes a lock
 
-void CheckIds(const v1::BatchEstimateRequest& request, FieldChecker& fields) {
+void CheckIds(const v1::BatchEstimateRequest& request, catalog::FieldChecker& fields) {
   absl::flat_hash_map<std::string, int> seen;
   for (int i = 0; i < request.candidates_size(); ++i) {
     const std::string& id = request.candidates(i).candidate_id();
@@ -41,7 +40,7 @@ absl::Status CheckRequest(const v1::BatchEstimateRequest& request) {
                    absl::StrCat(request.candidates_size(), " candidates; allowed 1 to ", kMaxCandidates));
   }
   std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
+  catalog::FieldChecker fields("", violations);
   if (!request.has_base()) fields.Required("base");
   if (request.candidates().empty()) {
     fields.Add("candidates", absl::StrCat("0 candidates; allowed 1 to ", kMaxCandidates));

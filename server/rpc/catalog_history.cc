@@ -7,22 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/timestamp.h"
 #include "server/rpc/catalog_api.h"
+#include "server/rpc/catalog_calls.h"
 #include "server/rpc/page_token.h"
-#include "server/rpc/write_options.h"
 
 namespace foretoken::rpc {
 namespace {
-
-absl::Status RequireId(const std::string& id, std::string_view field) {
-  if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
-  if (id.size() <= catalog::kMaxIdLength) return absl::OkStatus();
-  return Refusal(Reason::kInvalidField, field,
-                 absl::StrCat(std::string(field), " ", catalog::Quoted(id), " of ", id.size(),
-                              " characters; allowed up to ", catalog::kMaxIdLength));
-}
 
 // The top-level fields that differ between two stored specs; a deleted one has none.
 template <typename Spec>
@@ -96,14 +88,6 @@ absl::Status CheckRollback(const Request& request, const std::string& id, std::s
     return Refusal(Reason::kInvalidField, "store_revision", "store_revision is required");
   }
   return CheckRequestId(request.request_id());
-}
-
-template <typename Entry, typename Response>
-absl::Status Reply(absl::StatusOr<Entry> entry, const catalog::Catalog& catalog, Response& response) {
-  if (!entry.ok()) return entry.status();
-  *response.mutable_entry() = *std::move(entry);
-  *response.mutable_catalog_revision() = catalog.snapshot()->revision();
-  return absl::OkStatus();
 }
 
 template <typename Entry, typename Response>

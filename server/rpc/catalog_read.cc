@@ -7,17 +7,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/rpc/catalog_api.h"
+#include "server/rpc/catalog_calls.h"
 #include "server/rpc/page_token.h"
 
 namespace foretoken::rpc {
 namespace {
-
-absl::Status RequireId(const std::string& id, std::string_view field) {
-  if (!id.empty()) return absl::OkStatus();
-  return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
-}
 
 const v1::CalibrationEntry& EntryOf(const v1::CalibrationEntry& entry) { return entry; }
 template <typename Record>

@@ -4,9 +4,9 @@
 #include "estimator/errors.h"
 #include "server/catalog/parse.h"
 #include "server/rpc/catalog_api.h"
+#include "server/rpc/catalog_calls.h"
 #include "server/rpc/learn.h"
 #include "server/rpc/registration_checks.h"
-#include "server/rpc/write_options.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -16,7 +16,7 @@ absl::Status GaveUp() { return absl::CancelledError("the caller gave up; nothing
 template <typename Request, typename Response, typename Delete>
 absl::Status DeleteEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
                          catalog::Catalog& catalog, const Delete& erase, Response& response) {
-  if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(field, " is required"));
+  if (absl::Status status = RequireId(id, field); !status.ok()) return status;
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
   if (absl::Status status = erase(id, OptionsOf(request, caller)); !status.ok()) return status;
   *response.mutable_catalog_revision() = catalog.snapshot()->revision();
@@ -43,11 +43,7 @@ absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& 
   if (abandoned()) return GaveUp();
   catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
-  absl::StatusOr<v1::HardwareEntry> entry = catalog.PutHardware(spec, options);
-  if (!entry.ok()) return entry.status();
-  *response.mutable_entry() = *std::move(entry);
-  *response.mutable_catalog_revision() = catalog.snapshot()->revision();
-  return absl::OkStatus();
+  return Reply(catalog.PutHardware(spec, options), catalog, response);
 }
 
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
@@ -56,11 +52,7 @@ absl::Status Register(const v1::RegisterModelRequest& request, const Caller& cal
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
   catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
-  absl::StatusOr<v1::ModelEntry> entry = catalog.PutModel(request.spec(), options);
-  if (!entry.ok()) return entry.status();
-  *response.mutable_entry() = *std::move(entry);
-  *response.mutable_catalog_revision() = catalog.snapshot()->revision();
-  return absl::OkStatus();
+  return Reply(catalog.PutModel(request.spec(), options), catalog, response);
 }
 
 absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,

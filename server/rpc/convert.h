@@ -10,9 +10,14 @@
 #include "estimator/scenario.h"
 #include "foretoken/v1/estimate.pb.h"
 #include "foretoken/v1/scenario.pb.h"
-#include "server/rpc/field_checker.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::rpc {
+
+using catalog::FieldChecker;
+
+// Tokens of one sequence.
+inline constexpr int kMaxTokens = 100'000'000;
 
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
 
@@ -23,18 +21,16 @@ void ReadParallelism(const v1::Deployment& message, FieldChecker& fields, Deploy
   const int64_t ranks = int64_t{deployment.tensor_parallel} * deployment.data_parallel;
   deployment.expert_parallel = fields.Int("expert_parallel", message.expert_parallel(), 1);
   if (deployment.expert_parallel >= 1 && ranks % deployment.expert_parallel != 0) {
-    fields.Add("expert_parallel", absl::StrCat("expert_parallel ", deployment.expert_parallel,
-                                               "; allowed are divisors of tensor_parallel * data_parallel = ", ranks));
+    fields.Fault("expert_parallel",
+                 absl::StrCat(" ", deployment.expert_parallel,
+                              "; allowed are divisors of tensor_parallel * data_parallel = ", ranks));
   }
 }
 
 void ReadDtypes(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
-  const auto read = [&fields](const char* field, v1::Dtype dtype) {
-    return static_cast<Dtype>(fields.Enum(field, dtype, v1::Dtype_MAX));
-  };
-  deployment.weight_dtype = read("weight_dtype", message.weight_dtype());
-  deployment.activation_dtype = read("activation_dtype", message.activation_dtype());
-  deployment.kv_cache_dtype = read("kv_cache_dtype", message.kv_cache_dtype());
+  deployment.weight_dtype = fields.Dtype("weight_dtype", message.weight_dtype());
+  deployment.activation_dtype = fields.Dtype("activation_dtype", message.activation_dtype());
+  deployment.kv_cache_dtype = fields.Dtype("kv_cache_dtype", message.kv_cache_dtype());
 }
 
 void ReadEngine(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
@@ -62,8 +58,8 @@ void ReadKernels(const v1::Deployment& message, FieldChecker& fields, Deployment
   if (!message.has_roofline_exponent()) return;
   deployment.roofline_exponent = message.roofline_exponent();
   if (!(deployment.roofline_exponent >= 1)) {
-    fields.Add("roofline_exponent",
-               absl::StrCat("roofline_exponent ", deployment.roofline_exponent, "; allowed 1 or more, or infinity"));
+    fields.Fault("roofline_exponent",
+                 absl::StrCat(" ", deployment.roofline_exponent, "; allowed 1 or more, or infinity"));
   }
 }
 

@@ -8,13 +8,6 @@ namespace {
 constexpr int kMaxDraftTokens = 64;
 constexpr int kMaxReplicas = 1'000'000;
 
-double ReadAcceptance(double rate, FieldChecker& fields) {
-  if (!(rate >= 0 && rate <= 1)) {
-    fields.Add("acceptance_rate", absl::StrCat("acceptance_rate ", rate, "; allowed 0 to 1"));
-  }
-  return rate;
-}
-
 }  // namespace
 
 Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker& fields) {
@@ -22,7 +15,7 @@ Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker
   if (!message.has_draft_tokens()) fields.Required("draft_tokens");
   if (!message.has_acceptance_rate()) fields.Required("acceptance_rate");
   speculation.draft_tokens = fields.Int("draft_tokens", message.draft_tokens(), 0, kMaxDraftTokens);
-  speculation.acceptance = ReadAcceptance(message.acceptance_rate(), fields);
+  speculation.acceptance = fields.Between("acceptance_rate", message.acceptance_rate(), 0, 1);
   speculation.follows = !message.has_draft_deployment();
   return speculation;
 }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -40,29 +40,6 @@ std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view p
   }
 }
 
-Part PartOf(const FieldDescriptor& top) {
-  switch (top.number()) {
-    case v1::Scenario::kModelIdFieldNumber:
-    case v1::Scenario::kModelSpecFieldNumber:
-      return Part::kModel;
-    case v1::Scenario::kHardwareIdFieldNumber:
-    case v1::Scenario::kHardwareSpecFieldNumber:
-      return Part::kHardware;
-    case v1::Scenario::kDeploymentFieldNumber:
-      return Part::kDeployment;
-    case v1::Scenario::kLiveLoadFieldNumber:
-      return Part::kLiveLoad;
-    case v1::Scenario::kSloFieldNumber:
-      return Part::kSlo;
-    case v1::Scenario::kSpeculativeDecodingFieldNumber:
-      return Part::kSpeculation;
-    case v1::Scenario::kDisaggregatedPrefillFieldNumber:
-      return Part::kDisaggregation;
-    default:
-      return Part::kWorkload;
-  }
-}
-
 absl::Status NoField(std::string_view path, std::string_view why) {
   const auto view = [](std::string_view text) { return absl::string_view(text.data(), text.size()); };
   return absl::InvalidArgumentError(absl::StrCat(catalog::Quoted(path), ": ", view(why),
@@ -79,9 +56,10 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
   for (const absl::string_view name : absl::StrSplit(result.text_, '.')) {
     if (message == nullptr) return NoField(path, "goes past a field that is not a message");
     const FieldDescriptor* field = message->FindFieldByName(std::string(name));
-    if (field == nullptr)
+    if (field == nullptr) {
       return NoField(path, absl::StrCat("no field ", catalog::Quoted(std::string_view(name.data(), name.size())),
                                         " in ", message->name()));
+    }
     if (field->is_repeated()) return NoField(path, absl::StrCat("\"", name, "\" is repeated"));
     if (result.field_ != nullptr) result.parents_.push_back(result.field_);
     result.field_ = field;
@@ -91,7 +69,7 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
   const std::optional<FieldKind> kind = KindOf(*result.field_, path);
   if (!kind) return NoField(path, "its kind cannot be varied");
   result.kind_ = *kind;
-  result.part_ = PartOf(result.parents_.empty() ? *result.field_ : *result.parents_.front());
+  result.part_ = PartOf(path);
   return result;
 }
 

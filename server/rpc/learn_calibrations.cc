@@ -20,8 +20,6 @@ namespace {
 using Key = std::pair<std::string, bool>;
 using Groups = std::map<Key, std::vector<int>>;  // indices of samples
 
-constexpr const char* kMetricNames[kNumMetrics] = {"TTFT", "TPOT", "E2E"};
-
 Groups GroupsOf(const std::vector<Sample>& samples) {
   Groups groups;
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -171,9 +169,8 @@ absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const
                                const catalog::Snapshot& snapshot, absl::Time now, Abandoned abandoned,
                                v1::HardwareSpec& spec, v1::CalibrationReport& report) {
   for (const auto& [key, indices] : GroupsOf(samples)) {
-    std::vector<Sample> of_group;
-    for (const int index : indices) of_group.push_back(samples[static_cast<size_t>(index)]);
-    const absl::Status status = LearnGroup({request, key, indices, now, abandoned}, of_group, snapshot, spec, report);
+    const absl::Status status =
+        LearnGroup({request, key, indices, now, abandoned}, Pick(samples, indices), snapshot, spec, report);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -1,7 +1,6 @@
 #include "server/rpc/learn_profile.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 

@@ -2,7 +2,6 @@
 #ifndef FORETOKEN_SERVER_RPC_LEARN_PROFILE_H_
 #define FORETOKEN_SERVER_RPC_LEARN_PROFILE_H_
 
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -1,7 +1,6 @@
 #include "server/rpc/probes.h"
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "estimator/calibration/fit.h"

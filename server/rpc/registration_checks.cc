@@ -11,17 +11,15 @@
 #include "estimator/calibration/sample_faults.h"
 #include "estimator/errors.h"
 #include "estimator/linear_profile.h"
-#include "estimator/memory.h"
 #include "server/catalog/calibration_spec.h"
-#include "server/catalog/field_checks.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/parse.h"
-#include "server/rpc/field_checker.h"
 
 namespace foretoken::rpc {
 namespace {
 
 // What the catalog would keep without using it is refused while somebody is there to be told.
-void CheckVersions(const v1::HardwareSpec& spec, FieldChecker& fields) {
+void CheckVersions(const v1::HardwareSpec& spec, catalog::FieldChecker& fields) {
   for (int i = 0; i < spec.calibrations_size(); ++i) {
     const int version = spec.calibrations(i).model_version();
     if (version == kModelVersion) continue;
@@ -47,15 +45,12 @@ Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hard
   deployment.memory_utilization = 1e6;  // whether it fits is asked elsewhere
   ResolveDtypes(model, deployment);
   sample.scenario.workload = {.batch_size = 1, .prompt_tokens = kPromptTokens, .output_tokens = 2};
-  const LinearDecode decode = {.weights = CountParameters(model).Total() * BytesPerElement(deployment.weight_dtype),
-                               .kv_per_token = KvBytesPerToken(model, deployment.kv_cache_dtype),
-                               .prompt_tokens = kPromptTokens,
-                               .bandwidth = *profile.effective_bandwidth};
+  const LinearDecode decode = LinearDecodeOf(sample.scenario, /*batch=*/1, *profile.effective_bandwidth);
   sample.measured[kTpot] = LinearDecodeStep(decode, 0).value();
   return sample;
 }
 
-void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot, FieldChecker& fields) {
+void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot, catalog::FieldChecker& fields) {
   const absl::StatusOr<Hardware> hardware = catalog::ParseHardware(spec);
   if (!hardware.ok()) return;  // told with the other faults of the spec
   for (size_t i = 0; i < hardware->linear_profiles.size(); ++i) {
@@ -89,7 +84,7 @@ std::string Described(const v1::CalibrationSpec& spec) {
 
 absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot) {
   std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
+  catalog::FieldChecker fields("", violations);
   CheckVersions(request.spec(), fields);
   CheckProfiles(request.spec(), snapshot, fields);
   if (request.has_max_median_ape()) fields.Positive("max_median_ape", request.max_median_ape());
@@ -98,7 +93,7 @@ absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const
 
 absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot) {
   std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
+  catalog::FieldChecker fields("", violations);
   absl::flat_hash_map<std::string, int> places;
   const auto refuse = [&](int place, const std::string& holder) {
     fields.Add(absl::StrCat("spec.calibrations[", place, "].id"),

@@ -4,14 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
-#include "server/rpc/field_checker.h"
 
 namespace foretoken::rpc {
 namespace {
 
 constexpr absl::Duration kOldLoad = absl::Seconds(10);
 
-// The part that a path inside a scenario belongs to: "deployment.tensor_parallel" to the deployment.
+}  // namespace
+
 Part PartOf(std::string_view path) {
   if (path.starts_with("model")) return Part::kModel;
   if (path.starts_with("hardware")) return Part::kHardware;
@@ -23,8 +23,6 @@ Part PartOf(std::string_view path) {
   return path.starts_with("method") ? Part::kMethod : Part::kWorkload;
 }
 
-}  // namespace
-
 ScenarioReader::Inline& ScenarioReader::Specs() {
   if (inline_ == nullptr) inline_ = std::make_unique<Inline>();
   return *inline_;
@@ -35,6 +33,8 @@ ScenarioReader::PartState& ScenarioReader::Start(Part part, std::string_view pre
   state.prefix = prefix;
   state.violations.clear();
   state.id_error = absl::OkStatus();
+  resolved_ = false;
+  machine_changed_ = machine_changed_ || part == Part::kModel || part == Part::kHardware || part == Part::kDeployment;
   return state;
 }
 
@@ -67,8 +67,6 @@ void ScenarioReader::ReadPart(Part part, const v1::Scenario& message, std::strin
 
 void ScenarioReader::ReadModel(const v1::Scenario& message, std::string_view prefix) {
   PartState& state = Start(Part::kModel, prefix);
-  resolved_ = false;
-  machine_changed_ = true;
   if (message.has_model_id()) {
     scenario_.model = FindModel(message.model_id(), "model_id", state);
     return;
@@ -87,28 +85,21 @@ void ScenarioReader::ReadHardware(const v1::Scenario& message, std::string_view 
 
 void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view prefix) {
   scenario_.hardware = FindHardware(id, "hardware_id", Start(Part::kHardware, prefix));
-  resolved_ = false;
-  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
   ParseHardware(spec, "hardware_spec.", Start(Part::kHardware, prefix), Specs().hardware);
   scenario_.hardware = &Specs().hardware;
-  resolved_ = false;
-  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadDeployment(const v1::Deployment& message, std::string_view prefix) {
   FieldChecker fields("deployment.", Start(Part::kDeployment, prefix).violations);
   deployment_ = rpc::ReadDeployment(message, fields);
-  resolved_ = false;
-  machine_changed_ = true;
 }
 
 void ScenarioReader::ReadWorkload(const v1::Workload& message, std::string_view prefix) {
   FieldChecker fields("workload.", Start(Part::kWorkload, prefix).violations);
   scenario_.workload = rpc::ReadWorkload(message, fields);
-  resolved_ = false;
 }
 
 void ScenarioReader::ReadLiveLoad(const v1::LiveLoad& message, std::string_view prefix) {
@@ -116,14 +107,12 @@ void ScenarioReader::ReadLiveLoad(const v1::LiveLoad& message, std::string_view 
   scenario_.live_load = rpc::ReadLiveLoad(message, fields);
   live_load_age_.reset();
   if (message.has_time_observed()) live_load_age_ = ReadLiveLoadAge(message, now_, fields);
-  resolved_ = false;
 }
 
 void ScenarioReader::ClearLiveLoad(std::string_view prefix) {
   Start(Part::kLiveLoad, prefix);
   scenario_.live_load.reset();
   live_load_age_.reset();
-  resolved_ = false;
 }
 
 void ScenarioReader::ReadSlo(const v1::Slo& message, std::string_view prefix) {

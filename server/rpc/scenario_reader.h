@@ -36,6 +36,9 @@ namespace foretoken::rpc {
 enum class Part { kModel, kHardware, kDeployment, kWorkload, kLiveLoad, kSlo, kMethod, kSpeculation, kDisaggregation };
 inline constexpr int kNumParts = 9;
 
+// The part that a path inside a scenario belongs to: "deployment.tensor_parallel" to the deployment.
+Part PartOf(std::string_view path);
+
 // Not thread-safe; one per call. The snapshot outlives it.
 class ScenarioReader {
  public:

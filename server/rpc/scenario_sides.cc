@@ -55,7 +55,6 @@ void ScenarioReader::ParseHardware(const v1::HardwareSpec& spec, std::string_vie
 void ScenarioReader::ReadSpeculation(const v1::Scenario& message, std::string_view prefix) {
   PartState& state = Start(Part::kSpeculation, prefix);
   scenario_.speculation.reset();
-  resolved_ = false;
   if (!message.has_speculative_decoding()) return;
   const v1::SpeculativeDecoding& asked = message.speculative_decoding();
   const Model* draft = nullptr;
@@ -80,7 +79,6 @@ void ScenarioReader::ReadDisaggregation(const v1::Scenario& message, std::string
   scenario_.disaggregation.reset();
   prefill_deployment_.reset();
   prefill_shares_hardware_ = false;
-  resolved_ = false;
   if (!message.has_disaggregated_prefill()) return;
   const v1::DisaggregatedPrefill& asked = message.disaggregated_prefill();
   const Hardware* hardware = nullptr;

@@ -11,7 +11,7 @@
 #include "estimator/estimator.h"
 #include "estimator/solve.h"
 #include "server/rpc/answer.h"
-#include "server/rpc/field_checker.h"
+#include "server/rpc/convert.h"
 #include "server/rpc/scenario_reader.h"
 #include "server/rpc/status.h"
 

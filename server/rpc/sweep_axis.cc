@@ -1,6 +1,5 @@
 #include "server/rpc/sweep_axis.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
+#include "server/catalog/field_checker.h"
 #include "server/catalog/parse.h"
-#include "server/rpc/field_checker.h"
 #include "server/rpc/scenario_reader.h"
 
 namespace foretoken::rpc {
@@ -36,7 +36,7 @@ absl::Status CheckCounts(const v1::SweepRequest& request) {
                          "base.disaggregated_prefill.hardware_spec.");
 }
 
-void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+void ReadMetrics(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
   plan.metrics = {v1::METRIC_TTFT_SECONDS, v1::METRIC_TPOT_SECONDS, v1::METRIC_E2E_SECONDS,
                   v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_DEVICE};
   if (request.metrics().empty()) return;
@@ -54,7 +54,7 @@ void ReadMetrics(const v1::SweepRequest& request, FieldChecker& fields, SweepPla
   }
 }
 
-void ReadOptions(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+void ReadOptions(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
   if (!request.has_base()) fields.Required("base");
   ReadMetrics(request, fields, plan);
   const int frontier = fields.Enum("frontier_metric", request.frontier_metric(), v1::FrontierMetric_MAX);
@@ -68,7 +68,7 @@ void ReadOptions(const v1::SweepRequest& request, FieldChecker& fields, SweepPla
 }
 
 // A limit that is passed outranks bad fields: it has a reason of its own.
-absl::Status ReadAxes(const v1::SweepRequest& request, FieldChecker& fields, SweepPlan& plan) {
+absl::Status ReadAxes(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
   if (request.axes().empty()) fields.Add("axes", "no axes; allowed 1 or more");
   for (int i = 0; i < request.axes_size(); ++i) {
     absl::StatusOr<Axis> axis = Axis::Resolve(request.axes(i), absl::StrCat("axes[", i, "]"));
@@ -152,7 +152,7 @@ absl::Status InlineSpecs(SweepPlan& plan) {
 }
 
 // Notes every value of an axis that its field cannot take, whatever the other axes say.
-void CheckValues(const Axis& axis, v1::Scenario scenario, ScenarioReader& reader, FieldChecker& fields) {
+void CheckValues(const Axis& axis, v1::Scenario scenario, ScenarioReader& reader, catalog::FieldChecker& fields) {
   for (int i = 0; i < axis.size(); ++i) {
     axis.Apply(i, scenario);
     reader.ReadPart(axis.field().part(), scenario, "base.");
@@ -195,7 +195,7 @@ absl::Status SharedIdError(const SweepPlan& plan, const ScenarioReader& reader) 
 
 absl::Status CheckBase(const SweepPlan& plan) {
   std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
+  catalog::FieldChecker fields("", violations);
   ScenarioReader reader(*plan.snapshot, plan.now);
   v1::Scenario first = plan.base;
   for (const Axis& axis : plan.axes) axis.Apply(0, first);
@@ -233,7 +233,7 @@ absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared
   plan.now = now;
   plan.base = request.base();
   std::vector<FieldViolation> violations;
-  FieldChecker fields("", violations);
+  catalog::FieldChecker fields("", violations);
   ReadOptions(request, fields, plan);
   if (absl::Status status = ReadAxes(request, fields, plan); !status.ok()) return status;
   if (!violations.empty()) return InvalidFields(violations);

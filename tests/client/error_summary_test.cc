@@ -16,7 +16,7 @@ TEST(SummarizeTest, ByHand) {
   EXPECT_EQ(summary.rows, 3);
   EXPECT_NEAR(summary.median_absolute, 0.2, 1e-12);
   EXPECT_NEAR(summary.mean_absolute, 0.2, 1e-12);
-  EXPECT_NEAR(summary.bias, 0.2 / 3, 1e-12);
+  EXPECT_NEAR(summary.mean_bias, 0.2 / 3, 1e-12);
   EXPECT_NEAR(summary.coverage, 0.5, 1e-12);
 }
 
@@ -25,7 +25,7 @@ TEST(SummarizeTest, ErrorsAreRelativeToTheMeasured) {
   const ErrorSummary summary =
       Summarize({{.measured = 2, .predicted = 3, .in_band = {}}, {.measured = 4, .predicted = 3, .in_band = {}}});
   EXPECT_NEAR(summary.median_absolute, 0.375, 1e-12);
-  EXPECT_NEAR(summary.bias, 0.125, 1e-12);
+  EXPECT_NEAR(summary.mean_bias, 0.125, 1e-12);
   EXPECT_TRUE(std::isnan(summary.coverage));
 }
 
@@ -33,7 +33,7 @@ TEST(SummarizeTest, NothingIsUnknownNotZero) {
   const ErrorSummary summary = Summarize({});
   EXPECT_EQ(summary.rows, 0);
   EXPECT_TRUE(std::isnan(summary.median_absolute));
-  EXPECT_TRUE(std::isnan(summary.bias));
+  EXPECT_TRUE(std::isnan(summary.mean_bias));
 }
 
 TEST(MeanOverTest, EveryGroupAlikeAndEmptyOnesLeftOut) {

@@ -41,7 +41,7 @@ TEST(MakeReportTest, GroupsRefusalsAndMeans) {
   EXPECT_NEAR(report.groups.begin()->second.errors[0].median_absolute, 0.2, 1e-12);
   EXPECT_NEAR(report.over_groups[0].median_absolute, 0.3, 1e-12);  // (0.2 + 0.4) / 2
   EXPECT_NEAR(report.pooled[0].median_absolute, 0.3, 1e-12);       // of 0.1, 0.3, 0.4
-  EXPECT_NEAR(report.pooled[0].bias, 0.0, 1e-12);                  // 0.1 + 0.3 - 0.4
+  EXPECT_NEAR(report.pooled[0].mean_bias, 0.0, 1e-12);             // 0.1 + 0.3 - 0.4
   EXPECT_EQ(report.pooled[1].rows, 0);                             // no TPOT was measured
   EXPECT_THAT(ReportText(report, {}),
               testing::HasSubstr("5 rows: 3 predicted, 1 refused (FAILED_PRECONDITION 1), 1 unreadable"));

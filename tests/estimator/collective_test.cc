@@ -27,7 +27,7 @@ TEST(AllReduceTest, TakesTheBestAlgorithm) {
       {"two tiers across nodes", 1e9, 16, 2 * (7.0 / 8 * 0.01 + 3e-6) + 0.0125 + 1e-6},
   };
   for (const Case& c : cases) {
-    EXPECT_NEAR(AllReduce(kNode, Bytes(c.bytes), c.devices).value(), c.want, 1e-12) << c.name;
+    EXPECT_NEAR(MakeAllReduce(kNode, c.devices)(Bytes(c.bytes)).value(), c.want, 1e-12) << c.name;
   }
 }
 
@@ -35,7 +35,7 @@ TEST(AllReduceTest, GrowsWithTheMessage) {
   for (const double devices : {2.0, 4.0, 8.0, 16.0, 64.0}) {
     double before = 0;
     for (double bytes = 1; bytes < 1e10; bytes *= 1.7) {
-      const double time = AllReduce(kNode, Bytes(bytes), devices).value();
+      const double time = MakeAllReduce(kNode, devices)(Bytes(bytes)).value();
       EXPECT_GE(time, before);
       before = time;
     }
@@ -44,8 +44,8 @@ TEST(AllReduceTest, GrowsWithTheMessage) {
 
 TEST(FabricTest, TheSpeedOfLightCommunicatesForNothing) {
   const Fabric free = {.free = true};
-  EXPECT_EQ(AllReduce(free, Bytes(1e9), 8).value(), 0);
-  EXPECT_EQ(AllGather(free, Bytes(1e9), 8).value(), 0);
+  EXPECT_EQ(MakeAllReduce(free, 8)(Bytes(1e9)).value(), 0);
+  EXPECT_EQ(MakeAllGather(free, 8)(Bytes(1e9)).value(), 0);
   EXPECT_EQ(AllToAll(free, Bytes(1e9), 8).value(), 0);
   EXPECT_EQ(StageTransfers(free, Bytes(1e9), 1, 4).value(), 0);
 }

@@ -26,12 +26,6 @@ Scenario Disaggregated(const Model& model, const Hardware& hardware) {
   return scenario;
 }
 
-Estimate MustEstimate(const Scenario& scenario, const Detail& detail = {}) {
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario, detail);
-  EXPECT_TRUE(estimate.ok()) << estimate.status();
-  return estimate.ok() ? *estimate : Estimate{};
-}
-
 // KV of 1,000 tokens is 524,288,000 B: 52.4288 ms at 10 GB/s and 1 ms of latency. The prefill is that of a batch of
 // one, the decode that of eight without a prefill among them.
 TEST(DisaggregatedTest, TtftIsPrefillAndTransferTpotIsDecode) {

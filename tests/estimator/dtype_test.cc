@@ -27,13 +27,6 @@ TEST(DtypeTest, BytesCountBlockScales) {
   EXPECT_EQ(BytesPerElement(Dtype::kQ4_K_M), Bytes(4.85 / 8));
 }
 
-TEST(DtypeTest, StorageFormatsAreWidenedBeforeTheyMultiply) {
-  EXPECT_TRUE(IsComputeDtype(Dtype::kFp8));
-  EXPECT_TRUE(IsComputeDtype(Dtype::kInt8));
-  EXPECT_FALSE(IsComputeDtype(Dtype::kQ8_0));
-  EXPECT_FALSE(IsComputeDtype(Dtype::kQ4_K_M));
-}
-
 TEST(ResolveDtypesTest, Defaults) {
   struct Case {
     Dtype native;

@@ -11,12 +11,6 @@
 namespace foretoken {
 namespace {
 
-Estimate MustEstimate(const Scenario& scenario) {
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario);
-  EXPECT_TRUE(estimate.ok()) << estimate.status();
-  return estimate.ok() ? *estimate : Estimate{};
-}
-
 Hardware WithWatts(Hardware hardware) {
   hardware.tdp_watts = 400;
   hardware.idle_watts = 60;

@@ -2,6 +2,9 @@
 #ifndef FORETOKEN_TESTS_ESTIMATOR_FIXTURES_H_
 #define FORETOKEN_TESTS_ESTIMATOR_FIXTURES_H_
 
+#include <gtest/gtest.h>
+
+#include "estimator/estimator.h"
 #include "estimator/hardware.h"
 #include "estimator/model.h"
 #include "estimator/scenario.h"
@@ -114,6 +117,13 @@ inline Scenario MakeScenario(const Model& model, const Hardware& hardware, int b
   scenario.workload = {.batch_size = batch, .prompt_tokens = prompt, .output_tokens = output};
   ResolveDtypes(model, scenario.deployment);
   return scenario;
+}
+
+// The estimate, or a failed check.
+inline Estimate MustEstimate(const Scenario& scenario, const Detail& detail = {}) {
+  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario, detail);
+  EXPECT_TRUE(estimate.ok()) << estimate.status();
+  return estimate.ok() ? *estimate : Estimate{};
 }
 
 }  // namespace foretoken

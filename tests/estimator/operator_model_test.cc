@@ -13,12 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Estimate MustEstimate(const Scenario& scenario, const Detail& detail = {}) {
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario, detail);
-  EXPECT_TRUE(estimate.ok()) << estimate.status();
-  return estimate.ok() ? *estimate : Estimate{};
-}
-
 // Llama-2-7B on an A100, batch 8, 1,024 tokens at efficiency 1 and s = infinity. Three other tools say 365, 368 and
 // 390 ms of prefill (matrices and causal attention alone are 354), two of them 8.25 to 8.65 ms of decode.
 TEST(OperatorModelTest, AgreesWithOtherToolsAtTheSpeedOfLight) {
@@ -189,34 +183,6 @@ TEST(OperatorModelTest, RunsInWavesWhereAllowed) {
   EXPECT_GE(estimate.waves * *estimate.memory->largest_batch, 1000);
   EXPECT_GT(estimate.prefill.parts->queueing.value(), 0);
   EXPECT_GE(estimate.memory->free->value(), 0);
-}
-
-TEST(PeakTest, TheFp32PeakStandsInWithAWarning) {
-  const Model model = Llama2_7b();
-  Hardware hardware = A100();
-  hardware.peak.bf16.reset();
-  hardware.peak.fp16.reset();
-  const Estimate estimate = MustEstimate(MakeScenario(model, hardware, 1, 1024, 2));
-  ASSERT_EQ(estimate.warnings.size(), 1u);
-  EXPECT_EQ(estimate.warnings[0].code, WarningCode::kPeakSubstituted);
-  EXPECT_EQ(estimate.warnings[0].field, "hardware_spec.peak.bf16_flops_per_second");
-}
-
-// 4-bit weights and activations; with a wider operand the product is of that one.
-TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
-  Hardware hardware = A100();
-  hardware.peak.int8 = Teraflops(624);
-  hardware.peak.int4 = Teraflops(1248);
-  const Dtype both = ComputeDtype(Dtype::kInt4, Dtype::kInt4);
-  std::vector<Warning> warnings;
-  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(1248));
-  EXPECT_EQ(PeakFor(hardware, both, &warnings)->element, Bytes(0.5));
-  EXPECT_EQ(PeakFor(hardware, ComputeDtype(Dtype::kInt4, Dtype::kInt8), &warnings)->rate, Teraflops(624));
-  EXPECT_TRUE(warnings.empty());
-  hardware.peak.int4.reset();
-  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(624));
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].field, "hardware_spec.peak.int4_ops_per_second");
 }
 
 TEST(NoCacheTest, EveryStepIsAPrefillOfEverything) {

@@ -14,12 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Estimate MustEstimate(const Scenario& scenario, const Detail& detail = {}) {
-  const absl::StatusOr<Estimate> estimate = ComputeEstimate(scenario, detail);
-  EXPECT_TRUE(estimate.ok()) << estimate.status();
-  return estimate.ok() ? *estimate : Estimate{};
-}
-
 TEST(AcceptedTokensTest, WorkedNumbers) {
   struct Case {
     double acceptance, draft_tokens, want;

@@ -15,8 +15,9 @@ import time
 import unittest
 from collections import Counter
 
-from etcd_cluster import EtcdCluster, Gate
+from etcd_cluster import EtcdCluster
 from foretoken_api import Refused
+from gate import Gate
 from journal import Journal
 from replicas import Writer, check_agreement, is_stale, replicas, wait_until
 from scenarios import scenario

@@ -4,8 +4,9 @@ replica, the same bytes, and none that was refused."""
 import time
 import unittest
 
-from etcd_cluster import EtcdCluster, Gate
+from etcd_cluster import EtcdCluster
 from foretoken_api import Refused
+from gate import Gate
 from journal import MAY_BE, NOTHING, Journal
 from replicas import Writer, check_agreement, entries, is_stale, metric, replicas, revision, wait_until, writers
 from scenarios import hardware

@@ -34,6 +34,19 @@ class SidesTest : public ServiceTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.estimate();
   }
+
+  // The points of a sweep of one chunk.
+  v1::SweepChunk MustSweep(const v1::SweepRequest& request) {
+    grpc::ClientContext context;
+    const auto reader = estimator_->Sweep(&context, request);
+    v1::SweepResponse response;
+    v1::SweepChunk chunk;
+    while (reader->Read(&response)) {
+      if (response.has_chunk()) chunk = response.chunk();
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return chunk;
+  }
 };
 
 }  // namespace foretoken::rpc

@@ -75,14 +75,7 @@ TEST_F(SidesTest, SweepsVaryTheSides) {
   request.add_metrics(v1::METRIC_TTFT_SECONDS);
   request.add_metrics(v1::METRIC_JOULES_PER_REQUEST);
   request.add_metrics(v1::METRIC_COST_PER_REQUEST);
-  grpc::ClientContext context;
-  const auto reader = estimator_->Sweep(&context, request);
-  v1::SweepResponse response;
-  v1::SweepChunk chunk;
-  while (reader->Read(&response)) {
-    if (response.has_chunk()) chunk = response.chunk();
-  }
-  ASSERT_TRUE(reader->Finish().ok());
+  const v1::SweepChunk chunk = MustSweep(request);
   EXPECT_THAT(chunk.columns(0).values(), ElementsAre(5, 9, 5, 9));
   EXPECT_EQ(chunk.columns(1).values(0), chunk.columns(1).values(1));
   EXPECT_GT(chunk.columns(1).values(0), chunk.columns(1).values(2));
@@ -101,14 +94,7 @@ TEST_F(SidesTest, SweepsVaryTheDraft) {
   dtypes.mutable_dtypes()->add_values(v1::DTYPE_BF16);
   dtypes.mutable_dtypes()->add_values(v1::DTYPE_FP8);
   request.add_metrics(v1::METRIC_TPOT_SECONDS);
-  grpc::ClientContext context;
-  const auto reader = estimator_->Sweep(&context, request);
-  v1::SweepResponse response;
-  v1::SweepChunk chunk;
-  while (reader->Read(&response)) {
-    if (response.has_chunk()) chunk = response.chunk();
-  }
-  ASSERT_TRUE(reader->Finish().ok());
+  const v1::SweepChunk chunk = MustSweep(request);
   EXPECT_THAT(chunk.statuses(), ElementsAre(0, 0, 0, 0, grpc::NOT_FOUND, grpc::NOT_FOUND));
   const auto& tpot = chunk.columns(0).values();
   EXPECT_LT(tpot.Get(0), tpot.Get(2));  // a smaller draft is faster
@@ -116,8 +102,9 @@ TEST_F(SidesTest, SweepsVaryTheDraft) {
   // An unknown draft that every point shares fails the call.
   request.mutable_axes()->DeleteSubrange(0, 1);
   request.mutable_base()->mutable_speculative_decoding()->set_draft_model_id("nope");
-  grpc::ClientContext again;
-  const auto refused = estimator_->Sweep(&again, request);
+  grpc::ClientContext context;
+  const auto refused = estimator_->Sweep(&context, request);
+  v1::SweepResponse response;
   while (refused->Read(&response)) {
   }
   const grpc::Status status = refused->Finish();
@@ -136,14 +123,7 @@ TEST_F(SidesTest, SweepsVaryTheFiguresOfASide) {
   axis.mutable_numbers()->add_values(1000e12);
   request.add_metrics(v1::METRIC_TTFT_SECONDS);
   request.add_metrics(v1::METRIC_TPOT_SECONDS);
-  grpc::ClientContext context;
-  const auto reader = estimator_->Sweep(&context, request);
-  v1::SweepResponse response;
-  v1::SweepChunk chunk;
-  while (reader->Read(&response)) {
-    if (response.has_chunk()) chunk = response.chunk();
-  }
-  ASSERT_TRUE(reader->Finish().ok());
+  const v1::SweepChunk chunk = MustSweep(request);
   EXPECT_THAT(chunk.statuses(), ElementsAre(0));  // of both
   EXPECT_GT(chunk.columns(0).values(0), chunk.columns(0).values(1));
   EXPECT_EQ(chunk.columns(1).values(0), chunk.columns(1).values(1));

@@ -55,7 +55,7 @@ double Errors::MacroMedian() const {
   return empty() ? kNone : sum / static_cast<double>(num_groups());
 }
 
-double Errors::Bias() const {
+double Errors::MedianRatio() const {
   double sum = 0;
   for (const auto& [group, errors] : groups_) sum += Median(errors);
   return empty() ? kNone : std::exp(sum / static_cast<double>(num_groups()));

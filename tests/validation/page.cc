@@ -11,7 +11,6 @@
 namespace foretoken::validation {
 namespace {
 
-constexpr const char* kMetrics[] = {"TTFT", "TPOT", "E2E"};
 constexpr const char* kFiles[] = {"ttft", "tpot", "e2e"};
 
 struct Part {
@@ -65,7 +64,7 @@ std::string Bands(const std::vector<Case>& cases) {
   return page;
 }
 
-// Errors by the value of a field, with the mean bias.
+// Errors by the value of a field, and how many times what is predicted was measured.
 std::string By(const Case& c, const char* title, const std::string& (*value)(const Row&)) {
   std::set<std::pair<std::string, std::string>> values;  // with how it is served
   for (const Prediction& p : c.predictions) values.insert({value(*p.row), kParts[p.row->served ? 1 : 0].name});
@@ -77,8 +76,9 @@ std::string By(const Case& c, const char* title, const std::string& (*value)(con
     absl::StrAppend(&page, "| ", name, " | ", serving);
     for (int metric = 0; metric < kNumMetrics; ++metric) {
       const Errors errors(rows, metric);
-      absl::StrAppend(&page, " | ",
-                      errors.empty() ? "-" : absl::StrFormat("%.1f, x%.2f", 100 * errors.MacroMedian(), errors.Bias()));
+      absl::StrAppend(
+          &page, " | ",
+          errors.empty() ? "-" : absl::StrFormat("%.1f, x%.2f", 100 * errors.MacroMedian(), errors.MedianRatio()));
     }
     absl::StrAppend(&page, " |\n");
   }
@@ -100,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> Plots(const Case& c) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     if (Errors(c.predictions, metric).num_groups() < 3) continue;  // too little to see
     plots.emplace_back(absl::StrCat(c.file, "_", kFiles[metric], ".svg"),
-                       Scatter(absl::StrCat(kMetrics[metric], ": ", c.name), c.predictions, metric));
+                       Scatter(absl::StrCat(kMetricNames[metric], ": ", c.name), c.predictions, metric));
   }
   return plots;
 }

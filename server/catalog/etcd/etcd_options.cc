@@ -1,6 +1,5 @@
 #include "server/catalog/etcd/etcd_options.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"

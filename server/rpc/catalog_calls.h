@@ -1,16 +1,22 @@
-// What every write of the catalog has in common, out of its request.
-#ifndef FORETOKEN_SERVER_RPC_WRITE_OPTIONS_H_
-#define FORETOKEN_SERVER_RPC_WRITE_OPTIONS_H_
+// What calls of CatalogService have in common.
+#ifndef FORETOKEN_SERVER_RPC_CATALOG_CALLS_H_
+#define FORETOKEN_SERVER_RPC_CATALOG_CALLS_H_
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/digest.h"
 #include "server/rpc/catalog_api.h"
 
 namespace foretoken::rpc {
+
+// That an id is there and short enough to be one. Errors: kInvalidField, about `field`.
+absl::Status RequireId(const std::string& id, std::string_view field);
 
 // Up to 128 printable characters. Errors: kInvalidField.
 absl::Status CheckRequestId(const std::string& id);
@@ -38,6 +44,15 @@ catalog::WriteOptions OptionsOf(const Request& request, const Caller& caller) {
   return options;
 }
 
+// Answers with an entry and the revision of the catalog that has it.
+template <typename Entry, typename Response>
+absl::Status Reply(absl::StatusOr<Entry> entry, const catalog::Catalog& catalog, Response& response) {
+  if (!entry.ok()) return entry.status();
+  *response.mutable_entry() = *std::move(entry);
+  *response.mutable_catalog_revision() = catalog.snapshot()->revision();
+  return absl::OkStatus();
+}
+
 }  // namespace foretoken::rpc
 
-#endif  // FORETOKEN_SERVER_RPC_WRITE_OPTIONS_H_
+#endif  // FORETOKEN_SERVER_RPC_CATALOG_CALLS_H_

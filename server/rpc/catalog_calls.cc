@@ -1,8 +1,9 @@
-#include "server/rpc/write_options.h"
+#include "server/rpc/catalog_calls.h"
 
 #include <algorithm>
 
 #include "estimator/errors.h"
+#include "server/catalog/field_checker.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -12,6 +13,14 @@ constexpr size_t kMaxRequestIdBytes = 128;
 constexpr double kStoreShare = 0.8;
 
 }  // namespace
+
+absl::Status RequireId(const std::string& id, std::string_view field) {
+  if (id.empty()) return Refusal(Reason::kInvalidField, field, absl::StrCat(std::string(field), " is required"));
+  if (id.size() <= catalog::kMaxIdLength) return absl::OkStatus();
+  return Refusal(Reason::kInvalidField, field,
+                 absl::StrCat(std::string(field), " ", catalog::Quoted(id), " of ", id.size(),
+                              " characters; allowed up to ", catalog::kMaxIdLength));
+}
 
 absl::Status CheckRequestId(const std::string& id) {
   bool printable = id.size() <= kMaxRequestIdBytes;
