@@ -39,9 +39,11 @@ Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
   return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
 }
 
-// The smallest power of two over which the batch fits; 0: none.
+// The smallest power of two above the degree asked for over which the batch fits; 0: none.
 int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
-  for (int tp = scenario.deployment.tensor_parallel * 2; tp <= kLargestTensorParallel; tp *= 2) {
+  int tp = 1;
+  while (tp <= scenario.deployment.tensor_parallel) tp *= 2;
+  for (; tp <= kLargestTensorParallel; tp *= 2) {
     scenario.deployment.tensor_parallel = tp;
     const Shard shard = MakeShard(*scenario.model, scenario.deployment);
     if (MeasureCapacity(scenario, shard, machine).Fits()) return tp;

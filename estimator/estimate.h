@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "estimator/scenario.h"
 #include "estimator/units.h"
 
@@ -39,6 +41,15 @@ struct Warning {
 
 // Warns kContextTooLong where prompt and output pass what the model was made for.
 void WarnOfContext(const Model& model, const Workload& workload, std::vector<Warning>& warnings);
+
+// A part of a scenario: whether it is stated, and where.
+struct StatedPart {
+  bool stated;
+  std::string_view field;
+};
+
+// Warns kNotUsed of every part that is stated, which `method` has no place for.
+void WarnOfUnused(absl::Span<const StatedPart> parts, std::string_view method, std::vector<Warning>& warnings);
 
 // A time split by what it is spent on. The parts sum to Total().
 struct TimeParts {

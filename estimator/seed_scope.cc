@@ -1,7 +1,5 @@
 #include "estimator/seed_scope.h"
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "estimator/capacity.h"
 #include "estimator/errors.h"
@@ -12,18 +10,6 @@
 
 namespace foretoken {
 namespace {
-
-// One part of a scenario: whether it is set, and where.
-struct Part {
-  bool set;
-  std::string_view field;
-};
-
-std::string Says(std::string_view method, std::string_view what, std::string_view field) {
-  std::string message(method);
-  message.append(what).append(field);
-  return message;
-}
 
 // On stated peaks, where there are any.
 std::optional<double> BatchInBalance(const Scenario& scenario) {
@@ -59,7 +45,7 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
 absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
   if (absl::Status supported = CheckSupported(*scenario.model, "model_id"); !supported.ok()) return supported;
   const Workload& w = scenario.workload;
-  const Part parts[] = {
+  const StatedPart parts[] = {
       {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
       {w.request_rate_per_second.has_value(), "workload.request_rate_per_second"},
       {w.batching != BatchingPolicy::kStatic, "workload.batching_policy"},
@@ -69,8 +55,9 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
       {w.tokenizer_tokens_per_second.has_value(), "workload.tokenizer_tokens_per_second"},
       {scenario.deployment.attention_kernel == AttentionKernel::kNaive, "deployment.attention_kernel"},
   };
-  for (const Part& part : parts) {
-    if (part.set) return Refusal(Reason::kNotModelled, part.field, Says(method, " does not model ", part.field));
+  for (const StatedPart& part : parts) {
+    if (!part.stated) continue;
+    return Refusal(Reason::kNotModelled, part.field, absl::StrCat(method, " does not model ", part.field));
   }
   return absl::OkStatus();
 }
@@ -79,7 +66,7 @@ void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<
   const Deployment defaults;
   const Deployment& d = scenario.deployment;
   const Workload& w = scenario.workload;
-  const Part parts[] = {
+  const StatedPart parts[] = {
       {d.unfused_elementwise, "deployment.unfused_elementwise"},
       {d.roofline_exponent != defaults.roofline_exponent, "deployment.roofline_exponent"},
       {d.scale_out.has_value(), "deployment.scale_out_bytes_per_second"},
@@ -90,10 +77,7 @@ void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<
        "deployment.prefill_chunk_tokens"},
       {w.batching_window.has_value(), "workload.batching_window_seconds"},
   };
-  for (const Part& part : parts) {
-    if (!part.set) continue;
-    warnings.push_back({WarningCode::kNotUsed, Says(method, " does not use ", part.field), std::string(part.field)});
-  }
+  WarnOfUnused(parts, method, warnings);
 }
 
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e) {

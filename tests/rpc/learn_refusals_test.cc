@@ -115,6 +115,9 @@ TEST_F(LearnTest, SamplesOfAProfileAloneTellWhyThereIsNoCalibration) {
   ASSERT_EQ(response_.calibration_report().rejected_size(), 3);
   EXPECT_EQ(response_.calibration_report().rejected(2).index(), 2);
   EXPECT_THAT(response_.calibration_report().rejected(2).reason(), HasSubstr("faster than the speed of light"));
+  request.set_max_median_ape(0.5);  // asks for a calibration
+  EXPECT_EQ(PartsOf(Send(request)).reason, "INSUFFICIENT_SAMPLES");
+  request.clear_max_median_ape();
   // An E2E that is less than the TTFT beside it contradicts the profile too.
   for (v1::ProfileSample& sample : *request.mutable_samples()) sample.set_e2e_seconds(0.9 * sample.ttft_seconds());
   EXPECT_EQ(PartsOf(Send(request)).reason, "INSUFFICIENT_SAMPLES");
