@@ -1,5 +1,6 @@
 #include "estimator/explain.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -98,12 +99,12 @@ OperatorEstimate Explain(const StepModel& model, const OperatorCost& cost) {
           .inputs = InputsOf(model, cost)};
 }
 
-// What is left of the step beside its operators.
+// What is left of the step beside its operators; at the speed of light nothing, where rounding would leave less.
 OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds operators) {
   const Efficiencies& e = model.efficiencies;
   return {.name = "host",
           .count = 1,
-          .parts = {.host = StepTime(model, shape).Total() - operators},
+          .parts = {.host = std::max(Seconds(0), StepTime(model, shape).Total() - operators)},
           .formula = "smax(operators + L c_gap, c_step + L c_layer) - operators + T c_tok + R c_req",
           .inputs = {{"L", model.shard.layers},
                      {"T", shape.Tokens()},
