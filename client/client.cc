@@ -3,6 +3,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <string>
 #include <utility>
 
 #include "client/grpc_sweep.h"
@@ -38,6 +39,12 @@ absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::Client
   return response;
 }
 
+// With what of the author can travel in a header: gRPC ends a process that gives it more.
+ClientOptions Sendable(ClientOptions options) {
+  std::erase_if(options.author, [](char c) { return c < ' ' || c >= 0x7f; });
+  return options;
+}
+
 RetryLoop Loop(const ClientOptions& options, absl::Duration timeout, bool repeatable) {
   return {.policy = options.retry, .repeatable = repeatable, .deadline = absl::Now() + timeout, .sleep = options.sleep};
 }
@@ -68,7 +75,7 @@ struct Client::Stubs {
 Client::Client(std::shared_ptr<grpc::ChannelInterface> channel, ClientOptions options)
     : stubs_(new Stubs{v1::EstimatorService::NewStub(channel), v1::CatalogService::NewStub(channel),
                        HealthService::NewStub(channel)}),
-      options_(std::move(options)) {}
+      options_(Sendable(std::move(options))) {}
 
 Client::~Client() = default;
 

@@ -37,7 +37,7 @@ struct ClientOptions {
   absl::Duration timeout = absl::Seconds(10);
   absl::Duration sweep_timeout = absl::InfiniteDuration();
   RetryPolicy retry;
-  // Who writes to the catalog, for its history: printable characters; empty: not told.
+  // Who writes to the catalog, for its history; what is not printable ASCII is left out. Empty: not told.
   std::string author;
   // Waits between attempts; tests replace it.
   std::function<void(absl::Duration)> sleep = absl::SleepFor;

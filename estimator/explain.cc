@@ -101,7 +101,7 @@ OperatorEstimate Explain(const StepModel& model, const OperatorCost& cost) {
           .inputs = InputsOf(model, cost)};
 }
 
-// What is left of the step beside its operators.
+// What is left of the step beside its operators; at the speed of light nothing, where rounding would leave less.
 OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds operators) {
   const Efficiencies& e = model.efficiencies;
   return {.name = "host",

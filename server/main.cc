@@ -18,6 +18,7 @@
 #include "server/catalog/store_factory.h"
 #include "server/flags.h"
 #include "server/ops/catalog_metrics.h"
+#include "server/ops/descriptors.h"
 #include "server/ops/grpc_server.h"
 #include "server/ops/log.h"
 #include "server/ops/metrics.h"
@@ -190,5 +191,6 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(foretoken::LogOfProtobuf);
   if (!flags.check_catalog.empty()) return foretoken::CheckCatalog(flags.check_catalog);
   foretoken::ops::BlockTerminationSignals();
+  foretoken::ops::RaiseDescriptorLimit();
   return foretoken::Serve(flags);
 }

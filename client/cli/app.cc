@@ -91,16 +91,14 @@ std::string ServerOf(const Globals& globals, const GetEnv& getenv) {
   return server != nullptr && *server != '\0' ? server : kDefaultServer;
 }
 
-// Who writes: the environment, else the user at this host; what cannot travel in a header is left out.
+// Who writes: the environment, else the user at this host.
 std::string AuthorOf(const GetEnv& getenv) {
   const char* author = getenv("FORETOKEN_AUTHOR");
   if (author == nullptr || *author == '\0') author = nullptr;
   const char* user = getenv("USER");
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
-  std::string text = author != nullptr ? author : absl::StrCat(user != nullptr ? user : "unknown", "@", host);
-  std::erase_if(text, [](char c) { return c < ' ' || c >= 0x7f; });
-  return text;
+  return author != nullptr ? author : absl::StrCat(user != nullptr ? user : "unknown", "@", host);
 }
 
 absl::StatusOr<client::ClientOptions> OptionsOf(const Globals& globals, const GetEnv& getenv) {

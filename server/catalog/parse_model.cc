@@ -112,10 +112,9 @@ void ParseExpertLayers(FieldChecker& checks, const v1::ModelSpec& model, const v
   const int layers = std::max(1, model.num_hidden_layers());
   moe.first_k_dense_replace =
       checks.Int("mixture_of_experts.first_k_dense_replace", spec.first_k_dense_replace(), 0, layers - 1);
-  moe.moe_layer_freq = spec.has_moe_layer_freq()
-                           ? checks.Int("mixture_of_experts.moe_layer_freq", spec.moe_layer_freq(), 1,
-                                        std::max(1, layers - moe.first_k_dense_replace))
-                           : 1;
+  const int routed = layers - std::clamp(moe.first_k_dense_replace, 0, layers - 1);
+  moe.moe_layer_freq =
+      spec.has_moe_layer_freq() ? checks.Int("mixture_of_experts.moe_layer_freq", spec.moe_layer_freq(), 1, routed) : 1;
   moe.dense_intermediate_size =
       spec.has_dense_intermediate_size()
           ? checks.Int("mixture_of_experts.dense_intermediate_size", spec.dense_intermediate_size(), 1, kMaxWidth)

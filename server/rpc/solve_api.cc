@@ -18,7 +18,7 @@
 namespace foretoken::rpc {
 namespace {
 
-constexpr char kBase[] = "base.";
+constexpr std::string_view kBase = "base.";
 constexpr double kMaxRate = 1e6;
 constexpr double kMinRate = 1e-3;
 constexpr double kMaxBatch = 1e6;
@@ -110,10 +110,11 @@ absl::Status SolveValue(const v1::SolveRequest& request, const Moment& moment, A
   return absl::OkStatus();
 }
 
-// Reads a candidate over the base.
-void ReadCandidate(const v1::SolveRequest& request, int index, ScenarioReader& reader) {
-  const v1::HardwareCandidate& candidate = request.candidates(index);
-  const std::string path = absl::StrCat("candidates[", index, "].");
+std::string PathOfCandidate(int index) { return absl::StrCat("candidates[", index, "]."); }
+
+// Reads a candidate over the base. REQUIRES: `path` outlives what is asked of the reader.
+void ReadCandidate(const v1::SolveRequest& request, const v1::HardwareCandidate& candidate, std::string_view path,
+                   ScenarioReader& reader) {
   v1::Scenario scenario = request.base();
   if (candidate.has_hardware_id()) scenario.set_hardware_id(candidate.hardware_id());
   if (candidate.has_hardware_spec()) *scenario.mutable_hardware_spec() = candidate.hardware_spec();
@@ -137,7 +138,7 @@ absl::Status CheckCandidates(const v1::SolveRequest& request) {
   }
   for (int i = 0; i < request.candidates_size(); ++i) {
     const v1::HardwareCandidate& candidate = request.candidates(i);
-    const std::string path = absl::StrCat("candidates[", i, "].");
+    const std::string path = PathOfCandidate(i);
     const v1::Deployment& placed = candidate.has_deployment() ? candidate.deployment() : request.base().deployment();
     if (candidate.hardware_case() == v1::HardwareCandidate::HARDWARE_NOT_SET) {
       fields.Add(path + "hardware_id", "hardware_id or hardware_spec is required");
@@ -168,7 +169,8 @@ absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment
   reader.ReadAll(request.base(), kBase);
   std::optional<Cheapest> cheapest;
   for (int i = 0; i < request.candidates_size(); ++i) {
-    ReadCandidate(request, i, reader);
+    const std::string path = PathOfCandidate(i);
+    ReadCandidate(request, request.candidates(i), path, reader);
     const absl::StatusOr<const Scenario*> scenario = reader.scenario();
     if (!scenario.ok() && BaseIsAtFault(reader)) return scenario.status();
     if (!cheapest) cheapest.emplace(reader.slo());

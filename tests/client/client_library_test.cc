@@ -49,6 +49,17 @@ TEST_F(ClientTest, EstimateAnswers) {
   EXPECT_EQ(response->catalog_revision().store_revision(), 7);
 }
 
+TEST_F(ClientTest, AnAuthorTravelsWithoutWhatNoHeaderHolds) {
+  ClientOptions options = Options();
+  options.author = "J\xc3\xb6rg\tat\nCI";
+  Client client(server_.InProcess(), options);
+  v1::RollbackHardwareRequest request;
+  request.set_hardware_id("gpu-a");
+  request.set_store_revision(5);
+  ASSERT_TRUE(client.RollbackHardware(request).ok());
+  EXPECT_EQ(server_.catalog.last_author, "JrgatCI");
+}
+
 TEST_F(ClientTest, RefusalKeepsItsDetails) {
   const absl::Status status = client_.Estimate(Request("small", "gpu-c")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

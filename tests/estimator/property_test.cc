@@ -91,6 +91,22 @@ TEST(PropertyTest, LatenciesOfTheTokensSum) {
   }
 }
 
+// At the speed of light the host's row is nothing, a difference of sums that rounding must not turn negative.
+TEST(PropertyTest, NoOperatorTakesLessThanNoTime) {
+  RandomScenarios source(16);
+  for (int i = 0; i < 1000; ++i) {
+    Scenario scenario = source.Next();
+    if (source.OneIn(2)) scenario.method = Method::kSpeedOfLight;
+    const absl::StatusOr<Estimate> e = ComputeEstimate(scenario, {.operators = true});
+    if (!e.ok()) continue;
+    for (const auto* operators : {&e->prefill_operators, &e->decode_operators}) {
+      for (const OperatorEstimate& op : *operators) {
+        ASSERT_GE(op.parts.Total().value(), 0) << op.name << " of " << Describe(scenario);
+      }
+    }
+  }
+}
+
 // Only what crosses a link is communication: nothing on one device without a prefix to load.
 TEST(PropertyTest, OneDeviceDoesNotCommunicate) {
   RandomScenarios source(13);

@@ -35,6 +35,10 @@ CATALOG = [
          "INVALID_ARGUMENT", "INVALID_FIELD", "spec.num_hidden_layers"),
     Case("wrong parameter count", "CatalogService/RegisterModel", {"spec": model("bad-model", parameter_count=7)},
          "INVALID_ARGUMENT", "INVALID_FIELD", "spec.parameter_count"),
+    Case("more layers between experts than there are", "CatalogService/RegisterModel",
+         {"spec": model("bad-model", mixture_of_experts={
+             "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "first_k_dense_replace": -5,
+             "moe_layer_freq": 5})}, "INVALID_ARGUMENT", "INVALID_FIELD", "spec.mixture_of_experts.moe_layer_freq"),
     Case("get without id", "CatalogService/GetHardware", {}, "INVALID_ARGUMENT", "INVALID_FIELD", "hardware_id"),
     Case("get unknown id", "CatalogService/GetModel", {"model_id": "llama-9"}, "NOT_FOUND", "UNKNOWN_ID", "model_id"),
     Case("negative page", "CatalogService/ListHardware", {"page_size": -1}, "INVALID_ARGUMENT", "INVALID_FIELD",

@@ -13,7 +13,7 @@ import grpc
 
 from foretoken_api import Refused
 from scenarios import hardware, scenario
-from server_process import SERVER, ServerProcess
+from server_process import API, SERVER, ServerProcess
 
 DRAIN_SECONDS = 2
 
@@ -175,6 +175,18 @@ class SilentPeers(unittest.TestCase):
             finally:
                 for connection in silent:
                     connection.close()
+
+
+class Descriptors(unittest.TestCase):
+    def test_connections_beyond_the_soft_limit_are_served(self):
+        with ServerProcess(wrapper=["prlimit", "--nofile=64:4096"]) as server:
+            host, port = server.address.split(":")
+            idle = [socket.create_connection((host, int(port)), timeout=10) for _ in range(100)]
+            late = API.connect(server.address)
+            late.call("EstimatorService/Estimate", scenario=scenario())
+            late.close()
+            for connection in idle:
+                connection.close()
 
 
 class Log(unittest.TestCase):

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "absl/strings/str_cat.h"
 #include "tests/rpc/service_fixture.h"
 
 namespace foretoken::rpc {
@@ -129,6 +130,23 @@ TEST_F(SolveTest, TheCheapestHardware) {
   EXPECT_EQ(solved.estimate().SerializeAsString(), solved.candidate_results(3).estimate().SerializeAsString());
   EXPECT_LT(solved.candidate_results(2).estimate().cost().cost_per_request(),
             solved.estimate().cost().cost_per_request());
+}
+
+// Every candidate's refusal names its own field; the paths of many are too long to be kept inside a string.
+TEST_F(SolveTest, ACandidatesRefusalNamesItsField) {
+  v1::SolveRequest request = Question(v1::SOLVE_FOR_HARDWARE);
+  for (int i = 0; i < 110; ++i) {
+    AddCandidate("nvidia-h100-sxm-80gb", 3, request);
+    request.mutable_candidates(i)->mutable_deployment()->set_pipeline_parallel(33);  // of 32 layers
+  }
+  const v1::SolveResponse solved = MustSolve(request);
+  ASSERT_EQ(solved.candidate_results_size(), 110);
+  for (int i = 0; i < 110; ++i) {
+    google::rpc::BadRequest bad;
+    for (const auto& detail : solved.candidate_results(i).status().details()) detail.UnpackTo(&bad);
+    ASSERT_EQ(bad.field_violations_size(), 1) << i;
+    EXPECT_EQ(bad.field_violations(0).field(), absl::StrCat("candidates[", i, "].deployment.pipeline_parallel"));
+  }
 }
 
 struct BadCase {
