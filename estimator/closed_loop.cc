@@ -18,12 +18,11 @@ struct OtherPrefills {
   Seconds riding;    // what the others' decode adds to the steps of the request's own prompt
 };
 
-// Prompts that a step takes on average where `running` requests are on a replica: as many as come for each of their
-// decode steps, what a chunk holds at most, one at least.
+// Prompts that come for each step where `running` requests are on a replica: a request makes one pass through the
+// stages for its prompt and one for each decode step.
 double PromptsPerStep(const Replica& replica, double running) {
-  const Workload& w = replica.scenario.workload;
-  const double steps = Rounds(replica.speculator, w.output_tokens - 1.0) * replica.model.shard.stages;
-  return std::clamp(running / (steps + 1), 1.0, PromptsThatFit(w, replica.scenario.deployment));
+  const double rounds = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
+  return running / (replica.model.shard.stages * (rounds + 1));
 }
 
 PrefillShape PromptsOf(const Replica& replica, double together) {
@@ -97,7 +96,9 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   WarnOfQueue(capacity.batch, most, warnings);
   const double running = std::min(capacity.batch, most);
   WarnOfPreemption(running, capacity.largest_batch, warnings);
-  const double together = PromptsPerStep(replica, running);
+  const double come = PromptsPerStep(replica, running);
+  const double together = std::clamp(come, 1.0, PromptsThatFit(w, replica.scenario.deployment));
+  const double alongside = (replica.model.shard.stages - 1) * std::min(come, together);  // in the other stages
   Served served{.prefill = PromptPhase(replica, w, together),
                 .decode_steps = w.output_tokens - 1.0,
                 .running = std::min(running, together + std::floor(MostCompany(replica, together))),
@@ -108,7 +109,7 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   const DecodePhase decode(replica.model, w, served.running, replica.speculator);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);
-  AddWaits(replica, running - together, together, served);
+  AddWaits(replica, running - together - alongside, together, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
   served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
   // Little's law: requests that find no memory wait while those that run come and go.

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,11 +44,11 @@ void WarnOfContext(const Model& model, const Workload& workload, std::vector<War
 // A part of a scenario: whether it is stated, and where.
 struct StatedPart {
   bool stated;
-  std::string_view field;
+  const char* field;
 };
 
 // Warns kNotUsed of every part that is stated, which `method` has no place for.
-void WarnOfUnused(absl::Span<const StatedPart> parts, std::string_view method, std::vector<Warning>& warnings);
+void WarnOfUnused(absl::Span<const StatedPart> parts, const char* method, std::vector<Warning>& warnings);
 
 // A time split by what it is spent on. The parts sum to Total().
 struct TimeParts {

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kMethod = "the KPI method";
+constexpr const char* kMethod = "the KPI method";
 
 bool KeepsCache(const Workload& w) { return w.kv_cache_mode != KvCacheMode::kNone; }
 bool IsPipelined(const Workload& w) { return w.kv_cache_mode == KvCacheMode::kPipelinedPromptCache; }

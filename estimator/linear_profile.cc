@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kMethod = "the linear profile";
+constexpr const char* kMethod = "the linear profile";
 constexpr double kBandwidthUtilization = 0.6;  // the source's constant [S1]
 constexpr double kLinearPrefillTokens = 2048;  // up to here the source found prefill linear [S1]
 constexpr std::string_view kRateField = "hardware_spec.linear_profiles.prefill_tokens_per_second";

@@ -39,7 +39,8 @@ class OperatingPoint {
         arriving_(arriving),
         decoding_(arriving * StepsPerPrompt(replica)),
         running_(std::min(most, decoding_ + 1)),
-        mixed_(Mix(Together())),
+        together_(StepQueue{.arriving = arriving, .most = fit_, .idle = std::exp(-decoding_)}.Group()),
+        mixed_(Mix(together_)),
         curve_(replica.model, replica.speculator, std::max(1.0, running_ / stages_)),
         decode_(curve_.Sum(Prompt() + 1, Prompt() + Steps())) {}
 
@@ -53,35 +54,45 @@ class OperatingPoint {
     return [curve = curve_, prompt = Prompt()](double j) { return curve.Step(prompt + j); };
   }
   // X: time that the prefill of a request takes from the others.
-  Seconds Prefill() const { return mixed_.added / (Together() * stages_); }
+  Seconds Prefill() const { return mixed_.added / (together_ * stages_); }
   // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
   double Rate() const {
     if (Steps() < 1) return arriving_ * stages_ / mixed_.steps.value();
     return decoding_ / (Decode().Total() + decoding_ * Prefill()).value();
   }
-  // Prompts at this point, which is in balance at `rate`.
+  // A rate above is not served where this point is that of most requests: neither decoded nor, at as many prompts a
+  // step as fit, prefilled.
+  double HighestRate() const { return std::min(Rate(), fit_ * stages_ / Mix(fit_).steps.value()); }
+  // Prompts at this point, which is in balance at `rate`. Where a step takes one at most, one that needs several is a
+  // long step.
   StepQueue Queue(double rate) const {
     const Seconds empty = EmptyStep();
+    const Seconds taking = mixed_.steps / stages_;
+    const Seconds added = std::max(Seconds(0), taking - empty);
+    const double long_steps = rate * empty.value() / (1 - rate * added.value());
     return {.rate = rate,
-            .empty = empty,
-            .each = std::max(Seconds(0), mixed_.steps / stages_ - empty) / Together(),
+            .arriving = fit_ > 1 ? arriving_ : long_steps,
             .most = fit_,
-            .longest = Mix(fit_).steps / stages_,
-            .idle = std::exp(-decoding_)};
+            .idle = std::exp(-decoding_),
+            .empty = empty,
+            .taking = taking,
+            .each = (1 / fit_) * added / together_ + (1 - 1 / fit_) * Slope(),
+            .longest = Mix(fit_).steps / stages_};
   }
 
  private:
   double Prompt() const { return replica_.scenario.workload.prompt_tokens; }
-  // Prompts in the step that takes a request's own: of a replica that is idle, its own alone.
-  double Together() const {
-    const double alone = std::exp(-decoding_) * std::pow(1 - arriving_ / fit_, fit_);
-    return 1 + (1 - alone) * arriving_ * (1 - 1 / fit_);
-  }
   MixedPrefill Mix(double together) const {
     const Workload& w = replica_.scenario.workload;
     const Riders riders{.sequences = decoding_ / stages_, .context = Prompt() + w.output_tokens / 2.0};
     const PrefillShape prompts = PromptShape(w, replica_.scenario.deployment, together);
     return MixRounds(replica_.model, replica_.speculator, prompts, riders);
+  }
+  // What half a prompt more or less makes of a step that takes some, for a whole one.
+  Seconds Slope() const {
+    constexpr double kHalf = 0.5;
+    const double other = together_ + kHalf <= fit_ ? together_ + kHalf : together_ - kHalf;
+    return std::max(Seconds(0), (Mix(other).steps - mixed_.steps) / ((other - together_) * stages_));
   }
   // A step that takes no prompt; where nobody decodes, what it takes before the first.
   Seconds EmptyStep() const {
@@ -96,6 +107,7 @@ class OperatingPoint {
   double arriving_;
   double decoding_;  // B; none where the first token is the last
   double running_;
+  double together_;  // prompts in a step that takes any
   MixedPrefill mixed_;
   TokenCurve curve_;
   TimeParts decode_;
@@ -149,7 +161,7 @@ Served ServedAt(const Replica& replica, double most, double rate) {
   served.prefill.queueing += queue.Wait() + point.riding();
   const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
   const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
-  const Seconds following = queue.Followers(StepsPerPrompt(replica)) * point.Prefill();
+  const Seconds following = queue.Followers(StepsPerPrompt(replica)) * std::min(queue.each, point.Prefill());
   served.decode.queueing += point.Decode().Total() * stalls + following;
   const Seconds seated = served.prefill_work.Total() + point.riding() + served.decode.Total();
   served.prefill.queueing += SeatWait(point.SeatsTaken(), most, seated);
@@ -168,7 +180,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   const double most = MostRunning(replica);
   if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
-  const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).Rate();
+  const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).HighestRate();
   if (!(rate < stable)) return Unstable(replica, most, stable);
   return ServedAt(replica, most, rate);
 }

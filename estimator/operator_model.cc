@@ -62,13 +62,13 @@ void WarnOfVectorRate(const Scenario& scenario, std::vector<Warning>* warnings) 
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
   const Workload& w = scenario.workload;
-  WarnOfUnused({{w.kv_cache_written_back, "workload.kv_cache_written_back"},
-                {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
-                {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
-                 "workload.prompt_arrival_tokens_per_second"},
-                {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts,
-                 "deployment.expert_parallel"}},
-               "this scenario", warnings);
+  WarnOfUnused(
+      {{w.kv_cache_written_back, "workload.kv_cache_written_back"},
+       {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
+       {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
+        "workload.prompt_arrival_tokens_per_second"},
+       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"}},
+      "this scenario", warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
   if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
   if (shard.heads_padded) {

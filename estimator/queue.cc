@@ -14,26 +14,36 @@ double HalfServicesAhead(double busy, double servers) {
 
 }  // namespace
 
-double StepQueue::Room() const { return 1 - std::min(1.0, rate * MeanStep().value() / most); }
+double StepQueue::NobodyCame() const { return std::pow(1 - std::min(1.0, arriving / most), most); }
 
-double StepQueue::Excess() const {
-  const double growth = Growth();
-  return Room() / (1 - growth * growth * (1 - 1 / most));
+double StepQueue::Group() const {
+  const double nobody = NobodyCame();
+  return nobody < 1 ? (arriving + idle * nobody) / (1 - nobody * (1 - idle)) : 1;
 }
 
-double StepQueue::FindIdle() const { return (1 - Growth()) * idle * std::pow(Room(), most); }
+double StepQueue::Excess() const { return (1 - arriving / most) / (1 - Growth() * Growth() * (1 - 1 / most)); }
 
-Seconds StepQueue::Residual() const { return (MeanStep() + each * (Growth() * Excess()) - empty * FindIdle()) / 2; }
+Seconds StepQueue::Residual() const {
+  const double somebody = 1 - NobodyCame();
+  const double mean = somebody > 0 ? arriving / somebody : 1;
+  const double variance = std::max(0.0, mean * (arriving + Excess()) - mean * mean);  // of those who come, if any
+  const Seconds spread = taking > Seconds(0) ? each * (each / taking * variance) : Seconds(0);
+  return (Busy() * (taking + spread) + (1 - Busy()) * (1 - idle) * empty) / 2;
+}
 
 Seconds StepQueue::Wait() const { return Residual() * (1 + HalfServicesAhead(rate * longest.value() / most, most)); }
 
-double StepQueue::Together() const { return 1 + (1 - FindIdle()) * (most * (1 - Room()) + Excess() - 1); }
+double StepQueue::Together() const {
+  const double finds_idle = (1 - Busy()) * idle;
+  return 1 + (1 - finds_idle) * (arriving + Excess() - 1);
+}
 
 double StepQueue::Followers(double steps) const {
   const double with_it = Together();
-  const Seconds longer = empty + with_it * each - MeanStep();
-  const double behind = rate * (longer + Residual()).value() - (with_it - 1) / 2;
-  return std::clamp(behind / (1 - Growth()), 0.0, steps * most * Room());
+  const Seconds own = taking + (with_it - Group()) * each;
+  const Seconds mean = NobodyCame() * empty + (1 - NobodyCame()) * taking;
+  const double behind = rate * (own - mean + Residual()).value() - (with_it - 1) / 2;
+  return std::clamp(behind / (1 - Growth()), 0.0, steps * (most - arriving));
 }
 
 Seconds SeatWait(double busy, double seats, Seconds service) { return service / 2 * HalfServicesAhead(busy, seats); }

@@ -6,17 +6,21 @@
 
 namespace foretoken {
 
-// A server that takes all who wait, up to `most`, into one step; those who come meanwhile wait for its end. Its steps
-// are a line, empty + n each. Of one customer a step, always: M/D/1, with vacations of `empty`. [ours; docs/model.md]
+// A server that takes all who wait, up to `most`, into one step; those who come meanwhile wait for its end. The number
+// who come during a step is binomial. Of one customer a step: M/D/1, with vacations of `empty`. [ours; docs/model.md]
 // REQUIRES: rate * longest < most, rate * each < 1.
 struct StepQueue {
-  double rate = 0;  // arrivals per second
-  Seconds empty;    // a step that takes nobody
-  Seconds each;     // what one more adds
-  double most = 1;  // that a step takes
-  Seconds longest;  // the step that takes as many
-  double idle = 0;  // probability that no step runs where nobody has come
+  double rate = 0;      // arrivals per second
+  double arriving = 0;  // mean of those who come during a step
+  double most = 1;      // that a step takes
+  double idle = 0;      // probability that no step runs where nobody has come
+  Seconds empty;        // a step that takes nobody
+  Seconds taking;       // one that takes Group()
+  Seconds each;         // what one more adds to that
+  Seconds longest;      // one that takes `most`
 
+  // Customers in a step that takes any, mean.
+  double Group() const;
   // Mean time until the step that takes an arrival begins.
   Seconds Wait() const;
   // Customers in that step, itself included.
@@ -25,14 +29,12 @@ struct StepQueue {
   double Followers(double steps) const;
 
  private:
+  double NobodyCame() const;
   double Growth() const { return rate * each.value(); }
-  Seconds MeanStep() const { return empty / (1 - Growth()); }
-  // Share of the places of a step that are free.
-  double Room() const;
+  // Share of the time in steps that take somebody.
+  double Busy() const { return rate * taking.value() / Group(); }
   // How many more than in the mean step are in that of a customer, where steps follow each other always.
   double Excess() const;
-  // Share of the arrivals that find no step running.
-  double FindIdle() const;
   // Mean rest of the step that runs as a customer arrives.
   Seconds Residual() const;
 };
@@ -44,7 +46,7 @@ Seconds SeatWait(double busy, double seats, Seconds service);
 // Mean wait before a service that always takes the same time (M/D/1): rho / (2 (1 - rho)) services, rho = rate *
 // service. REQUIRES: rho < 1. Source: Pollaczek and Khinchine.
 inline Seconds MeanWait(double rate, Seconds service) {
-  return StepQueue{.rate = rate, .each = service, .longest = service, .idle = 1}.Wait();
+  return StepQueue{.rate = rate, .idle = 1, .taking = service, .each = service, .longest = service}.Wait();
 }
 
 }  // namespace foretoken

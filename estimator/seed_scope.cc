@@ -42,7 +42,7 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
 
 }  // namespace
 
-absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
+absl::Status CheckSeedScope(const Scenario& scenario, const char* method) {
   if (absl::Status supported = CheckSupported(*scenario.model, "model_id"); !supported.ok()) return supported;
   const Workload& w = scenario.workload;
   const StatedPart parts[] = {
@@ -62,7 +62,7 @@ absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method) {
   return absl::OkStatus();
 }
 
-void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<Warning>& warnings) {
+void WarnNotUsed(const Scenario& scenario, const char* method, std::vector<Warning>& warnings) {
   const Deployment defaults;
   const Deployment& d = scenario.deployment;
   const Workload& w = scenario.workload;

@@ -3,7 +3,6 @@
 #define FORETOKEN_ESTIMATOR_SEED_SCOPE_H_
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,10 +16,10 @@ namespace foretoken {
 // load, an arrival rate, batching other than static, output lengths that differ, speculative decoding, disaggregated
 // prefill, naive attention; and, as kUnsupportedModel, a model that the catalog lists as such. `method` names the
 // method in the message.
-absl::Status CheckSeedScope(const Scenario& scenario, std::string_view method);
+absl::Status CheckSeedScope(const Scenario& scenario, const char* method);
 
 // Warns kNotUsed of parts that the methods have no place for and that leave their answer standing.
-void WarnNotUsed(const Scenario& scenario, std::string_view method, std::vector<Warning>& warnings);
+void WarnNotUsed(const Scenario& scenario, const char* method, std::vector<Warning>& warnings);
 
 // Rates of one static batch after the other: B O / E2E, B / E2E, 1 / TPOT.
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e);

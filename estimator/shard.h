@@ -56,7 +56,7 @@ struct ExpertShard {
 };
 
 struct Shard {
-  double layers = 0;  // of the whole model
+  double layers = 0;         // of the whole model
   double stages = 1;         // pipeline parallel
   double fullest_stage = 1;  // share of the layers on the stage that has most
   double tensor_parallel = 1;

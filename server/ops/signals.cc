@@ -10,6 +10,7 @@ sigset_t TerminationSignals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   return signals;
 }
 
@@ -26,6 +27,7 @@ std::string_view WaitForTerminationSignal() {
   int signal = SIGTERM;
   sigwait(&signals, &signal);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  if (signal == SIGHUP) return "SIGHUP";
   return signal == SIGINT ? "SIGINT" : "SIGTERM";
 }
 

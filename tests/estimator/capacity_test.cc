@@ -24,5 +24,16 @@ TEST(OutOfMemoryTest, TellsGigabytesAndInDetailEveryByte) {
   EXPECT_THAT(exact, HasSubstr("KV cache 603979776000 bytes); there are 77309411328 bytes of 85899345920 bytes"));
 }
 
+TEST(OutOfMemoryTest, TellsTheSmallestPowerOfTwoThatFits) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1000, 1024, 128);
+  for (const int asked : {1, 3, 8}) {
+    scenario.deployment.tensor_parallel = asked;
+    EXPECT_THAT(std::string(ComputeEstimate(scenario).status().message()),
+                HasSubstr("smallest tensor_parallel that fits this batch: 16"));
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

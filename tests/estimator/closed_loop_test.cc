@@ -97,7 +97,8 @@ TEST(ClosedLoopTest, TheShareMovesWaitingBetweenThePhases) {
   EXPECT_NEAR(By(scenario, bursts).e2e.time.value(), By(scenario, staggered).e2e.time.value(), 1e-9);
 }
 
-// Every prefill holds a stage for a part of its time only, and data-parallel replicas share the requests.
+// Every prefill holds a stage for a part of its time only, and data-parallel replicas share the requests. Of 8 others
+// 9/22 pass the other stage beside the request's own prompt.
 TEST(ClosedLoopTest, StagesAndReplicasShareTheWaiting) {
   const Model model = Llama2_7b();
   const Hardware hardware = ArithmeticOnly();
@@ -105,7 +106,7 @@ TEST(ClosedLoopTest, StagesAndReplicasShareTheWaiting) {
   const Seconds wait = By(ClosedLoop(model, hardware, 9, 100, 11), even).decode.parts->queueing;
   Scenario scenario = ClosedLoop(model, hardware, 9, 100, 11);
   scenario.deployment.pipeline_parallel = 2;
-  EXPECT_NEAR(By(scenario, even).decode.parts->queueing.value(), wait.value() / 2, 1e-9);
+  EXPECT_NEAR(By(scenario, even).decode.parts->queueing.value(), wait.value() / 2 * (8 - 9.0 / 22) / 8, 1e-9);
   scenario = ClosedLoop(model, hardware, 18, 100, 11);
   scenario.deployment.data_parallel = 2;
   EXPECT_NEAR(By(scenario, even).decode.parts->queueing.value(), wait.value(), 1e-12);

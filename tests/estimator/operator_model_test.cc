@@ -67,19 +67,6 @@ TEST(OperatorModelTest, DecodeAttentionScalesWithTheRootOfTheVectorPeak) {
   EXPECT_NEAR(rate(damped).value(), 10e12, 1);
 }
 
-// At the speed of light the host takes nothing, and rounding is not less than that.
-TEST(OperatorModelTest, NoOperatorTakesLessThanNothing) {
-  const Model model = Llama2_7b();
-  const Hardware hardware = A100();
-  for (int prompt = 1; prompt < 200; ++prompt) {
-    Scenario scenario = MakeScenario(model, hardware, 4, prompt, 2);
-    scenario.method = Method::kSpeedOfLight;
-    const Estimate estimate = MustEstimate(scenario, {.operators = true});
-    EXPECT_GE(estimate.prefill_operators.back().parts.host, Seconds(0)) << prompt;
-    EXPECT_GE(estimate.decode_operators.back().parts.host, Seconds(0)) << prompt;
-  }
-}
-
 TEST(OperatorModelTest, OperatorRowsSumToTheirStep) {
   const Model model = Llama31_70b();
   const Hardware hardware = A100();
@@ -171,6 +158,24 @@ TEST(OperatorModelTest, WarnsOfPaddedHeads) {
   ASSERT_FALSE(estimate.warnings.empty());
   EXPECT_EQ(estimate.warnings.back().code, WarningCode::kHeadsPadded);
   EXPECT_THAT(estimate.warnings.back().message, HasSubstr("30 heads do not divide by tensor_parallel 4; padded to 8"));
+}
+
+TEST(OperatorModelTest, WarnsOfPartsThatItDoesNotUse) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+  EXPECT_TRUE(MustEstimate(scenario).warnings.empty());
+  scenario.deployment.tensor_parallel = scenario.deployment.expert_parallel = 2;
+  scenario.workload.kv_cache_written_back = true;
+  scenario.workload.batching_window = Seconds(1);
+  scenario.workload.prompt_arrival_tokens_per_second = 5;
+  std::vector<std::string> fields;
+  for (const Warning& warning : MustEstimate(scenario).warnings) {
+    EXPECT_EQ(warning.code, WarningCode::kNotUsed);
+    fields.push_back(warning.field);
+  }
+  EXPECT_THAT(fields, testing::ElementsAre("workload.kv_cache_written_back", "workload.batching_window_seconds",
+                                           "workload.prompt_arrival_tokens_per_second", "deployment.expert_parallel"));
 }
 
 TEST(OperatorModelTest, RunsInWavesWhereAllowed) {

@@ -178,7 +178,8 @@ TEST(UseOracleTest, EnergyAndCostOfAClosedLoop) {
     const double chunk = *s.deployment.prefill_chunk_tokens;
     const double chunks = std::ceil(fresh / std::min(fresh, chunk));
     const double steps = s.deployment.pipeline_parallel * (w.output_tokens - 1);
-    const double together = std::clamp(oracle.batch() / (steps + 1), 1.0, std::max(1.0, std::floor(chunk / fresh)));
+    const double together =
+        std::clamp(oracle.batch() / (steps + s.deployment.pipeline_parallel), 1.0, std::max(1.0, chunk / fresh));
     const double running = std::min(oracle.batch(), together + std::floor(together * steps / chunks));
     const double one =
         oracle.Joules(oracle.Prefill(together)) / together + oracle.Joules(oracle.Decode(running)) / running;

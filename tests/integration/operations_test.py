@@ -94,6 +94,12 @@ class Drain(unittest.TestCase):
             health.join(timeout=10)
             self.assertEqual(self.seen, [1, 2])
 
+    def test_the_other_signals_end_alike(self):
+        for ending in (signal.SIGINT, signal.SIGHUP):
+            with ServerProcess() as server:
+                server.process.send_signal(ending)
+                self.assertEqual(server.process.wait(timeout=30), 0)
+
     def test_fits_are_cut_at_the_limit(self):
         """As many at once as a server works on; left alone they would take a minute."""
         with ServerProcess(flags=[f"--drain_timeout={DRAIN_SECONDS}s"]) as server:
