@@ -28,10 +28,6 @@ Bound TimeParts::LargestPart() const {
   return bound;
 }
 
-Phase PhaseOf(const TimeParts& parts, Provenance provenance) {
-  return {parts.Total(), parts, parts.LargestPart(), provenance};
-}
-
 Throughput ThroughputOf(double requests_per_second, double output_tokens, int devices, Seconds tpot) {
   const double tokens = requests_per_second * output_tokens;
   return {.output_tokens_per_second = tokens,

@@ -97,8 +97,13 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-// Of these parts: their sum, and the largest as its bound.
-Phase PhaseOf(const TimeParts& parts, Provenance provenance);
+// Of these parts: their sum, and the largest as its bound. In place: every estimate has two.
+inline void FillPhase(const TimeParts& parts, Provenance provenance, Phase& phase) {
+  phase.time = parts.Total();
+  phase.parts = parts;
+  phase.bound = parts.LargestPart();
+  phase.provenance = provenance;
+}
 
 struct Throughput {
   double output_tokens_per_second = 0;

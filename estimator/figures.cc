@@ -24,8 +24,8 @@ void FillFigures(const Replica& replica, const Served& served, Provenance proven
   estimate.waves = static_cast<int>(served.waves);
   const double fed = served.crews.empty() ? served.held : served.running;  // crews: those that hold more are no more
   estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held, fed);
-  estimate.prefill = PhaseOf(served.prefill, provenance);
-  estimate.decode = PhaseOf(served.decode, provenance);
+  FillPhase(served.prefill, provenance, estimate.prefill);
+  FillPhase(served.decode, provenance, estimate.decode);
   estimate.decode_steps = served.decode_steps;
   estimate.tpot_is_next_step = served.decode_steps < 1;
   estimate.kpi.reset();

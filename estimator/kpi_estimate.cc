@@ -99,8 +99,8 @@ TimeParts DecodeParts(const Scenario& scenario, const KpiLoad& load, const KpiMa
 }
 
 void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine, Estimate& estimate) {
-  estimate.prefill = PhaseOf(PrefillParts(scenario, load, machine), Provenance::kDatasheet);
-  estimate.decode = PhaseOf(DecodeParts(scenario, load, machine), Provenance::kDatasheet);
+  FillPhase(PrefillParts(scenario, load, machine), Provenance::kDatasheet, estimate.prefill);
+  FillPhase(DecodeParts(scenario, load, machine), Provenance::kDatasheet, estimate.decode);
   estimate.decode_steps = scenario.workload.output_tokens;
   estimate.ttft.time = estimate.prefill.time;
   estimate.tpot.time = estimate.decode.time / estimate.decode_steps;
