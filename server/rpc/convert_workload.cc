@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -87,8 +88,10 @@ void CheckMeanAmongQuantiles(const OutputLengthDistribution& lengths, FieldCheck
   if (beyond > 0) most += beyond * lengths.max_tokens.value_or(std::numeric_limits<double>::infinity());
   constexpr double kRounding = 1e-9;
   if (lengths.mean_tokens >= least * (1 - kRounding) && lengths.mean_tokens <= most * (1 + kRounding)) return;
-  fields.Add("output_length_distribution.mean_tokens",
-             absl::StrCat("mean_tokens ", lengths.mean_tokens, "; the quantiles allow ", least, " to ", most));
+  fields.Add(
+      "output_length_distribution.mean_tokens",
+      absl::StrCat("mean_tokens ", lengths.mean_tokens, "; the quantiles allow ", std::isinf(most) ? "at least " : "",
+                   least, std::isinf(most) ? "" : absl::StrCat(" to ", most)));
 }
 
 OutputLengthDistribution ReadOutputLengths(const v1::OutputLengthDistribution& message, FieldChecker& fields) {
