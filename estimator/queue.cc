@@ -43,7 +43,8 @@ double StepQueue::Followers(double steps) const {
   const Seconds own = taking + (with_it - Group()) * each;
   const Seconds mean = NobodyCame() * empty + (1 - NobodyCame()) * taking;
   const double behind = rate * (own - mean + Residual()).value() - (with_it - 1) / 2;
-  return std::clamp(behind / (1 - Growth()), 0.0, steps * (most - arriving));
+  const double room = steps * std::max(0.0, most - arriving);
+  return std::clamp(behind / (1 - Growth()), 0.0, room);
 }
 
 Seconds SeatWait(double busy, double seats, Seconds service) { return service / 2 * HalfServicesAhead(busy, seats); }
