@@ -23,10 +23,11 @@ const std::vector<std::string>& Known() {
                                                              "expert_parallel", "data_parallel",
                                                              "weight_dtype",    "activation_dtype",
                                                              "kv_cache_dtype",  "batching",
-                                                             "batch_size",      "prompt_tokens",
-                                                             "output_tokens",   "prefill_chunk_tokens",
+                                                             "batch_size",      "request_rate",
+                                                             "prompt_tokens",   "output_tokens",
                                                              "ttft_s",          "tpot_s",
-                                                             "e2e_s",           "source"};
+                                                             "e2e_s",           "prefill_chunk_tokens",
+                                                             "source"};
   return columns;
 }
 
@@ -64,15 +65,17 @@ class RowReader {
     return Whole(column, least).value_or(least);
   }
 
-  // Seconds; nothing when blank.
-  std::optional<double> Time(const std::string& column) {
+  // A number of `unit` above 0; nothing when blank.
+  std::optional<double> Positive(const std::string& column, const char* unit) {
     const std::string text = Text(column);
     if (text.empty()) return std::nullopt;
-    double seconds;
-    if (absl::SimpleAtod(text, &seconds) && std::isfinite(seconds) && seconds > 0) return seconds;
-    Fault(absl::StrCat(column, " \"", text, "\"; allowed: finite seconds above 0"));
+    double number;
+    if (absl::SimpleAtod(text, &number) && std::isfinite(number) && number > 0) return number;
+    Fault(absl::StrCat(column, " \"", text, "\"; allowed: finite ", unit, " above 0"));
     return std::nullopt;
   }
+
+  std::optional<double> Time(const std::string& column) { return Positive(column, "seconds"); }
 
   v1::Dtype Dtype(const std::string& column) {
     const std::string text = Text(column);
@@ -132,6 +135,7 @@ v1::ProfileSample ReadSample(RowReader& row) {
   *sample.mutable_deployment() = ReadDeployment(row);
   sample.set_batching_policy(ReadBatching(row));
   sample.set_batch_size(row.RequiredWhole("batch_size", 1));
+  if (const auto rate = row.Positive("request_rate", "requests/s")) sample.set_request_rate_per_second(*rate);
   sample.set_prompt_tokens(row.RequiredWhole("prompt_tokens", 0));
   sample.set_output_tokens(row.RequiredWhole("output_tokens", 1));
   if (const auto ttft = row.Time("ttft_s")) sample.set_ttft_seconds(*ttft);

@@ -55,6 +55,9 @@ v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options)
   workload.set_prompt_tokens(row.sample.prompt_tokens());
   workload.set_output_tokens(row.sample.output_tokens());
   workload.set_batching_policy(row.sample.batching_policy());
+  if (row.sample.has_request_rate_per_second()) {
+    workload.set_request_rate_per_second(row.sample.request_rate_per_second());
+  }
   const bool continuous = row.sample.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS;
   // Static benchmarks repeat one prompt over the batch, so that its sequences choose the same experts.
   const bool repeated = !continuous && options.routing == v1::EXPERT_ROUTING_UNSPECIFIED;

@@ -17,6 +17,7 @@ Times FloorOf(Scenario scenario, int sequences) {
   scenario.live_load.reset();
   scenario.deployment.memory_utilization = kUnlimited;
   scenario.workload.batching = BatchingPolicy::kStatic;
+  scenario.workload.request_rate_per_second.reset();
   scenario.workload.batch_size = sequences;
   return PredictTimes(scenario, SpeedOfLight());
 }
@@ -27,15 +28,16 @@ std::optional<SampleFault> Compare(const char* name, double measured, double flo
                      absl::StrCat(name, " ", measured, " s is faster than the speed of light, ", floor, " s")};
 }
 
-// Little's law says how many sequences decoded at once, and a cycle of the loop holds the prefill of every request.
+// Little's law says how many sequences decoded at once, and a cycle of the loop holds the work of every request.
 std::optional<SampleFault> FastLoop(const Sample& sample) {
   const Workload& w = sample.scenario.workload;
   const double decoding = (w.output_tokens - 1) * sample.measured[kTpot];
   const double cycle = sample.measured[kTtft] + decoding;
-  if (!std::isfinite(cycle)) return std::nullopt;
+  const auto least = [&sample](int sequences) { return FloorOf(sample.scenario, sequences); };
+  if (!std::isfinite(cycle)) return Compare("e2e", sample.measured[kE2e], least(w.batch_size)[kE2e]);
   const int sequences = std::max(1, static_cast<int>(std::floor(w.batch_size * decoding / cycle)));
-  if (auto fault = Compare("tpot", sample.measured[kTpot], FloorOf(sample.scenario, sequences)[kTpot])) return fault;
-  return Compare("ttft and all steps together,", cycle, FloorOf(sample.scenario, w.batch_size)[kTtft]);
+  if (auto fault = Compare("tpot", sample.measured[kTpot], least(sequences)[kTpot])) return fault;
+  return Compare("ttft and all steps together,", cycle, least(w.batch_size)[kTtft]);
 }
 
 }  // namespace

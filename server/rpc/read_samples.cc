@@ -39,6 +39,12 @@ Workload ReadRun(const v1::ProfileSample& message, FieldChecker& fields) {
     default:
       fields.Add("batching_policy", "allowed: static and continuous batches");
   }
+  if (message.has_request_rate_per_second()) {
+    run.request_rate_per_second = fields.Positive("request_rate_per_second", message.request_rate_per_second());
+    if (run.batching != BatchingPolicy::kContinuous) {
+      fields.Add("request_rate_per_second", "allowed with continuous batching only");
+    }
+  }
   return run;
 }
 

@@ -35,6 +35,17 @@ TEST(MeasurementsTest, ARowInTheFormOfTheApi) {
       "batching_policy: BATCHING_POLICY_CONTINUOUS");
 }
 
+TEST(MeasurementsTest, ARateOfRequests) {
+  const auto read = [](const std::string& rate) {
+    std::istringstream in("hardware,model,batching,batch_size,request_rate,prompt_tokens,output_tokens,ttft_s\n" +
+                          ("g,m,continuous,1," + rate) + ",100,10,0.5\n");
+    return ReadMeasurements("m.csv", in).value().rows[0];
+  };
+  EXPECT_EQ(read("2.5").sample.request_rate_per_second(), 2.5);
+  EXPECT_FALSE(read("").sample.has_request_rate_per_second());
+  EXPECT_EQ(read("-1").status.message(), "request_rate \"-1\"; allowed: finite requests/s above 0");
+}
+
 TEST(MeasurementsTest, BadRowsAreToldAndTheRestGoesOn) {
   struct Case {
     const char* name;

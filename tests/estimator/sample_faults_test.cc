@@ -46,6 +46,16 @@ TEST(SampleFaultsTest, ACycleOfALoopHoldsThePrefillOfEveryRequest) {
   EXPECT_NE(fault->reason.find("all steps together"), std::string::npos) << fault->reason;
 }
 
+// By Little's law E2E is what a loop's throughput says.
+TEST(SampleFaultsTest, AClosedLoopThatStatesE2eAlone) {
+  constexpr double kNotStated = std::numeric_limits<double>::quiet_NaN();
+  Sample sample = Measured(BatchingPolicy::kContinuous, 16, 128, 1);
+  sample.measured = {kNotStated, kNotStated, sample.measured[kE2e]};
+  EXPECT_FALSE(FasterThanLight(sample));
+  sample.measured[kE2e] /= 20;
+  EXPECT_TRUE(FasterThanLight(sample));
+}
+
 TEST(SampleFaultsTest, ATimeThatIsNotStatedIsNoFault) {
   Sample sample = Measured(BatchingPolicy::kContinuous, 16, 128, 1);
   sample.measured[kTtft] = std::numeric_limits<double>::quiet_NaN();

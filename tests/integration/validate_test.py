@@ -10,14 +10,14 @@ from pathlib import Path
 
 from server_process import ServerTestCase
 
-FILES = sorted(Path(os.environ["FORETOKEN_SOURCE_DIR"], "tests", "validation").glob("*.csv"))
+FILES = sorted(Path(os.environ["FORETOKEN_SOURCE_DIR"], "tests", "validation").glob("**/*.csv"))
 ADDED = ["predicted_ttft_s", "predicted_tpot_s", "predicted_e2e_s", "ttft_low_s", "ttft_high_s", "tpot_low_s",
          "tpot_high_s", "e2e_low_s", "e2e_high_s", "provenance", "status"]
 
 
 class Validate(ServerTestCase):
     def test_every_row_gets_a_status(self):
-        self.assertEqual(len(FILES), 7)
+        self.assertEqual(len(FILES), 9)
         estimated = 0
         for file in FILES:
             with self.subTest(file.name):
@@ -32,6 +32,15 @@ class Validate(ServerTestCase):
         self.assertEqual({row["status"] for row in rows}, {"OK"})
         errors = sorted(abs(float(row["predicted_tpot_s"]) / float(row["tpot_s"]) - 1) for row in rows)
         self.assertLess(errors[len(errors) // 2], 0.2)
+
+    def test_loads_at_a_rate_are_answered_or_unstable(self):
+        file = next(file for file in FILES if file.stem == "tensorrt_llm_rates")
+        rows = list(csv.DictReader(io.StringIO(self.server.cli("validate", str(file), "--rows").stdout)))
+        refused = [row for row in rows if row["status"] != "OK"]
+        self.assertTrue(0 < len(refused) < len(rows) / 8, refused)
+        for row in refused:
+            self.assertIn("UNSTABLE_LOAD", row["status"])
+            self.assertGreaterEqual(float(row["request_rate"]), 16)
 
     def check_rows(self, file, rows):
         given = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))

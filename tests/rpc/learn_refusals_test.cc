@@ -27,6 +27,12 @@ TEST_F(LearnTest, TheGateKeepsNonsenseOut) {
   EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("max_median_ape"));
 }
 
+TEST_F(LearnTest, ARateIsOfContinuousBatching) {
+  v1::RegisterHardwareRequest request = Request();
+  request.mutable_samples(3)->set_request_rate_per_second(2);
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("samples[3].request_rate_per_second"));
+}
+
 TEST_F(LearnTest, TimesInTheWrongUnitAreRefused) {
   v1::RegisterHardwareRequest request = Request();
   request.clear_samples();

@@ -43,6 +43,35 @@ TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
   EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
 }
 
+// Half as fast as the prior at every rate: the calibration of continuous batching follows.
+TEST_F(LearnTest, SamplesAtARequestRate) {
+  const auto at = [this](const std::string& hardware, double rate) {
+    v1::Scenario scenario = Scenario(1, 512, 128);
+    scenario.set_hardware_id(hardware);
+    scenario.mutable_deployment()->set_engine("acme@1");
+    scenario.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+    scenario.mutable_workload()->set_request_rate_per_second(rate);
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.estimate();
+  };
+  v1::RegisterHardwareRequest request = Request();
+  request.clear_samples();
+  for (const double rate : {0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0}) {
+    v1::ProfileSample& sample = *request.add_samples() = Measure("llama-3.1-8b", 1, 512);
+    sample.set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+    sample.set_request_rate_per_second(rate);
+    const v1::Estimate prior = at("nvidia-a100-sxm-80gb", rate);
+    sample.set_ttft_seconds(2 * prior.ttft().seconds());
+    sample.set_tpot_seconds(2 * prior.tpot().seconds());
+  }
+  ASSERT_TRUE(Send(request).ok());
+  const v1::Estimate learned = at("acme-one", 2.2);
+  EXPECT_EQ(learned.decode().provenance(), v1::PROVENANCE_CALIBRATED);
+  EXPECT_NEAR(learned.tpot().seconds() / at("nvidia-a100-sxm-80gb", 2.2).tpot().seconds(), 2, 0.2);
+}
+
 TEST_F(LearnTest, TheSameSamplesGiveTheSameDigest) {
   v1::RegisterHardwareRequest request = Request();
   request.set_validate_only(true);

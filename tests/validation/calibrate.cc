@@ -1,5 +1,5 @@
-// calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...: fits every level to the measurements, writes one
-// textproto each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
+// calibrate CALIBRATIONS_DIR DOCS_DIR MEASUREMENTS_DIR: fits every level to the measurements, writes one textproto
+// each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "estimator/calibration/hardware_fit.h"
 #include "estimator/calibration/parameters.h"
-#include "estimator/calibration/sample_faults.h"
 #include "foretoken/v1/calibration.pb.h"
 #include "google/protobuf/text_format.h"
 #include "server/catalog/calibration_spec.h"
@@ -34,13 +33,6 @@ constexpr BandRule kCalibratedBands = {.widening = 1.1};
 constexpr BandRule kTransferredBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
 // Likewise of the generic priors, by what priors refitted without the engine and the device of a row say of it.
 constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
-
-std::string Describe(const Row& row) {
-  const Workload& w = row.sample.scenario.workload;
-  return absl::StrCat(row.file, ": ", row.model, " on ", row.sample.scenario.deployment.tensor_parallel, " ",
-                      row.hardware, ", ", row.EngineAtVersion(), ", batch_size ", w.batch_size, ", ", w.prompt_tokens,
-                      " in, ", w.output_tokens, " out");
-}
 
 constexpr const char* kRowsLeftOut = "rows_left_out";
 constexpr const char* kGenericIds[] = {"generic-static", "generic-continuous"};
@@ -75,7 +67,7 @@ std::array<MetricError, kNumMetrics> ErrorsOf(const Efficiencies& fit, const Kee
 std::string DigestOf(const Keep& knew, const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
-    if (knew(row)) absl::StrAppend(&text, Describe(row), " ", absl::StrJoin(row.sample.measured, " "), "\n");
+    if (knew(row)) absl::StrAppend(&text, row.Text(), " ", absl::StrJoin(row.sample.measured, " "), "\n");
   }
   return catalog::Sha256Hex(text);
 }
@@ -140,7 +132,7 @@ std::string GenericTable(const std::vector<Row>& rows) {
   return table;
 }
 
-std::vector<Case> MakeCases(const std::vector<Row>& rows) {
+std::vector<Case> MakeCases(const std::vector<Row>& rows, const std::vector<Row>& held_out) {
   std::vector<Case> cases;
   cases.push_back({.name = "all levels calibrated, a fifth of the rows left out",
                    .file = kRowsLeftOut,
@@ -150,6 +142,7 @@ std::vector<Case> MakeCases(const std::vector<Row>& rows) {
       {"hardware and engine calibrated, model left out", "model_left_out", LeaveModelsOut(rows), kCalibratedBands});
   cases.push_back({"engine known, hardware left out", "hardware_left_out", LeaveHardwareOut(rows), kTransferredBands});
   cases.push_back({"generic prior, as it ships", "generic", Generic(rows)});
+  cases.push_back({"generic prior, as it ships, held out", "held_out", Generic(held_out)});
   cases.push_back({"generic prior refitted, hardware left out", "generic_hardware_left_out",
                    Only(GenericLeftOut(rows, /*and_engine=*/false), [](const Row& row) { return row.served; })});
   const Predictions neither = GenericLeftOut(rows, /*and_engine=*/true);
@@ -192,29 +185,16 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-int Run(const std::string& directory, const std::string& docs, const std::string& findings,
-        const std::vector<std::string>& files) {
-  // Without the calibrations of last time, which may be of another version of the core model.
+// The catalog without the calibrations of last time, which may be of another version of the core model.
+std::unique_ptr<catalog::Catalog> OpenUncalibrated() {
   std::vector<catalog::CatalogFile> entries = catalog::EmbeddedFiles();
   std::erase_if(entries, [](const catalog::CatalogFile& file) { return file.path.starts_with("calibrations/"); });
   auto bundle = catalog::ParseBundle(entries);
   auto store = catalog::OpenStore("memory:");
-  const auto catalog = catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
-  const std::shared_ptr<const catalog::Snapshot> snapshot = (*catalog)->snapshot();
-  absl::StatusOr<std::vector<Row>> rows = ReadRows(files, *snapshot);
-  if (!rows.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(rows.status().message()).c_str());
-    return 1;
-  }
-  Study study{.findings = Read(findings)};
-  for (const Row& row : *rows) {
-    if (FasterThanLight(row.sample)) study.rejected.push_back(Describe(row));
-  }
-  std::erase_if(*rows, [](const Row& row) { return FasterThanLight(row.sample).has_value(); });
-  study.used = rows->size();
-  study.cases = MakeCases(*rows);
-  study.generic = GenericTable(*rows);
-  WriteEntries(*rows, study.cases, directory);
+  return *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
+}
+
+void WritePage(const Study& study, const std::string& docs) {
   for (const Case& c : study.cases) {
     if (!c.detailed) continue;
     for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(docs, "/validation/", name), svg);
@@ -222,6 +202,25 @@ int Run(const std::string& directory, const std::string& docs, const std::string
   const std::string page = Page(study);
   Write(docs + "/validation.md", page);
   std::printf("%s", page.c_str());
+}
+
+int Run(const std::string& directory, const std::string& docs, const std::string& measurements) {
+  const auto catalog = OpenUncalibrated();
+  const std::shared_ptr<const catalog::Snapshot> snapshot = catalog->snapshot();
+  Study study{.findings = Read(measurements + "/findings.md")};
+  const absl::StatusOr<std::vector<Row>> rows = ReadFolder(measurements, *snapshot, study.rejected);
+  const absl::StatusOr<std::vector<Row>> held_out = ReadFolder(measurements + "/held_out", *snapshot, study.rejected);
+  for (const auto* read : {&rows, &held_out}) {
+    if (read->ok()) continue;
+    std::fprintf(stderr, "%s\n", std::string(read->status().message()).c_str());
+    return 1;
+  }
+  study.used = rows->size();
+  study.held_out = held_out->size();
+  study.cases = MakeCases(*rows, *held_out);
+  study.generic = GenericTable(*rows);
+  WriteEntries(*rows, study.cases, directory);
+  WritePage(study, docs);
   return 0;
 }
 
@@ -229,9 +228,9 @@ int Run(const std::string& directory, const std::string& docs, const std::string
 }  // namespace foretoken::validation
 
 int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR DOCS_DIR FINDINGS.md FILE.csv...\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR DOCS_DIR MEASUREMENTS_DIR\n");
     return 2;
   }
-  return foretoken::validation::Run(argv[1], argv[2], argv[3], {argv + 4, argv + argc});
+  return foretoken::validation::Run(argv[1], argv[2], argv[3]);
 }

@@ -24,6 +24,7 @@ struct Subset {
   std::unique_ptr<catalog::Catalog> catalog;
   std::shared_ptr<const catalog::Snapshot> snapshot;
   std::vector<Row> rows;
+  std::vector<Row> held_out;  // all of them
 };
 
 const Subset& Rows() {
@@ -44,6 +45,8 @@ const Subset& Rows() {
       if (short_file || i % (all[i].served ? kEveryServed : kEvery) == 0) made->rows.push_back(all[i]);
     }
     std::erase_if(made->rows, [](const Row& r) { return FasterThanLight(r.sample).has_value(); });
+    std::vector<std::string> rejected;
+    made->held_out = *ReadFolder(FORETOKEN_SOURCE_DIR "/tests/validation/held_out", *made->snapshot, rejected);
     return made;
   }();
   return subset;
@@ -71,6 +74,15 @@ TEST(GateTest, GenericPrior) {
   EXPECT_LE(Points(predictions, kTtft, false), 12.9 + kAllowed);
   EXPECT_LE(Points(predictions, kE2e, false), 23.3 + kAllowed);
   EXPECT_LE(Points(predictions, kTpot, true), 12.5 + kAllowed);
+}
+
+TEST(GateTest, HeldOut) {
+  const Predictions predictions = Generic(Rows().held_out);
+  EXPECT_EQ(predictions.size(), 761u);
+  EXPECT_LE(Points(predictions, kTtft, true), 7.9 + kAllowed);
+  EXPECT_LE(Points(predictions, kTpot, true), 6.3 + kAllowed);
+  const Predictions loops = Only(predictions, [](const Row& row) { return !row.AtARate(); });
+  EXPECT_LE(Points(loops, kE2e, true), 20.3 + kAllowed);
 }
 
 }  // namespace

@@ -21,10 +21,17 @@ struct Row {
   // What errors are averaged within: one curve of one source.
   std::string Group() const { return file + "/" + hardware + "/" + engine + "/" + model; }
   std::string EngineAtVersion() const { return version.empty() ? engine : engine + "@" + version; }
+  // What was run, for a reader.
+  std::string Text() const;
+  bool AtARate() const { return sample.scenario.workload.request_rate_per_second.has_value(); }
 };
 
 // Reads files of the form of README.md. Errors: the first row that cannot be read or names an unknown id.
 absl::StatusOr<std::vector<Row>> ReadRows(const std::vector<std::string>& files, const catalog::Snapshot& snapshot);
+
+// Every file of a folder; rows that are faster than light are left out and told in `rejected`.
+absl::StatusOr<std::vector<Row>> ReadFolder(const std::string& folder, const catalog::Snapshot& snapshot,
+                                            std::vector<std::string>& rejected);
 
 }  // namespace foretoken::validation
 

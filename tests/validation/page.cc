@@ -1,7 +1,10 @@
 #include "tests/validation/page.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,9 +23,15 @@ struct Part {
 
 constexpr Part kParts[] = {
     {"static", [](const Row& row) { return !row.served; }},
-    {"closed loop", [](const Row& row) { return row.served; }},
-    {"closed loop, dense", [](const Row& row) { return row.served && !row.mixture; }},
+    {"closed loop", [](const Row& row) { return row.served && !row.AtARate(); }},
+    {"closed loop, dense", [](const Row& row) { return row.served && !row.AtARate() && !row.mixture; }},
+    {"at a request rate", [](const Row& row) { return row.AtARate(); }},
 };
+
+// The first, and widest, that holds the row.
+std::string_view ServingOf(const Row& row) {
+  return std::find_if(std::begin(kParts), std::end(kParts), [&row](const Part& part) { return part.holds(row); })->name;
+}
 
 std::string Percent(double share) { return std::isnan(share) ? "-" : absl::StrFormat("%.1f", 100 * share); }
 
@@ -67,11 +76,11 @@ std::string Bands(const std::vector<Case>& cases) {
 // Errors by the value of a field, and how many times what is predicted was measured.
 std::string By(const Case& c, const char* title, const std::string& (*value)(const Row&)) {
   std::set<std::pair<std::string, std::string>> values;  // with how it is served
-  for (const Prediction& p : c.predictions) values.insert({value(*p.row), kParts[p.row->served ? 1 : 0].name});
+  for (const Prediction& p : c.predictions) values.insert({value(*p.row), std::string(ServingOf(*p.row))});
   std::string page = absl::StrCat("\n| ", title, " | serving | TTFT | TPOT | E2E |\n|---|---|---|---|---|\n");
   for (const auto& [name, serving] : values) {
     const Predictions rows = Only(c.predictions, [&, &name = name, &serving = serving](const Row& row) {
-      return value(row) == name && kParts[row.served ? 1 : 0].name == serving;
+      return value(row) == name && ServingOf(row) == serving;
     });
     absl::StrAppend(&page, "| ", name, " | ", serving);
     for (int metric = 0; metric < kNumMetrics; ++metric) {
@@ -108,7 +117,9 @@ std::vector<std::pair<std::string, std::string>> Plots(const Case& c) {
 std::string Page(const Study& study) {
   std::string page = absl::StrCat(
       "# Errors against public measurements\n\nWritten by `tests/validation/run`; do not edit. ", study.used,
-      " measured runs of `tests/validation`.\n\nMedian absolute percentage error within each (file, hardware, engine, "
+      " measured runs of `tests/validation`, and ", study.held_out,
+      " of `tests/validation/held_out`, which no fit and no choice has seen.\n\nMedian absolute percentage error "
+      "within each (file, hardware, engine, "
       "model), mean across; in brackets the number of groups. Five samples: median over all rows, devices, engines and "
       "20 draws. The priors as they ship were chosen with all rows in view; in the other cases no fit has seen the "
       "rows "

@@ -21,7 +21,8 @@ struct Case {
 
 struct Study {
   std::vector<Case> cases;
-  size_t used = 0;
+  size_t used = 0;                    // rows that fits have seen
+  size_t held_out = 0;                // rows that none has
   std::vector<std::string> rejected;  // a line each
   std::string findings;               // text that explains the tables
   std::string generic;                // the priors as fitted, a table

@@ -14,9 +14,10 @@ namespace foretoken::validation {
 namespace {
 
 constexpr int kSide = 400;   // of the square
-constexpr int kMargin = 44;  // left and below
+constexpr int kMargin = 50;  // left and below
 constexpr int kTop = 24;
-constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#17becf"};
+constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd",
+                                    "#17becf", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22"};
 
 // Decades that hold every time.
 struct Range {
@@ -82,7 +83,7 @@ std::string Scatter(const std::string& title, const Predictions& predictions, in
   std::string svg = absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"10\">\n"
       "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"15\" font-size=\"12\">%s</text>\n",
-      kMargin + kSide + 16, kTop + kSide + 34, kMargin, title);
+      kMargin + kSide + 24, kTop + kSide + 34, kMargin, title);
   absl::StrAppend(&svg, Axes(range), Line(range, 1, ""), Line(range, 1.25, "stroke-dasharray=\"3\""),
                   Line(range, 0.8, "stroke-dasharray=\"3\""));
   int row = 0;

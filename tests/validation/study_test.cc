@@ -51,8 +51,8 @@ TEST(ErrorsTest, CoverageDoesNotSeeWhatItTests) {
 TEST(PlotTest, PutsAPointWhereItsTimesAre) {
   const Row a = RowOf("a", 1), b = RowOf("b", 100);
   const std::string svg = Scatter("title", {Of(a, 10), Of(b, 100)}, kE2e);
-  EXPECT_THAT(svg, HasSubstr("M44 224h0"));  // measured at the left edge, predicted halfway up
-  EXPECT_THAT(svg, HasSubstr("M444 24h0"));
+  EXPECT_THAT(svg, HasSubstr("M50 224h0"));  // measured at the left edge, predicted halfway up
+  EXPECT_THAT(svg, HasSubstr("M450 24h0"));
   EXPECT_EQ(Scatter("title", {Of(a, 10)}, kTtft), "");
 }
 
