@@ -27,6 +27,7 @@ struct Deployment {
   int pipeline_parallel = 1;
   int expert_parallel = 1;
   int data_parallel = 1;
+  double expert_load_imbalance = 1;              // tokens of the busiest expert-parallel device over their mean
   Dtype weight_dtype = Dtype::kUnspecified;      // resolve with ResolveDtypes
   Dtype activation_dtype = Dtype::kUnspecified;  // likewise
   Dtype kv_cache_dtype = Dtype::kUnspecified;    // likewise

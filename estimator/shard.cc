@@ -81,6 +81,7 @@ void AddExperts(const Model& model, const Deployment& deployment, double moe_lay
       .num_experts = static_cast<double>(moe.num_experts),
       .chosen = static_cast<double>(moe.num_experts_per_tok),
       .expert_parallel = ep,
+      .load_imbalance = deployment.expert_load_imbalance,
       .replicas = replicas,
       .up_n = (shard.mlp_matrices - 1) * width,
       .up_k = shard.hidden,

@@ -49,6 +49,7 @@ struct ExpertShard {
   double num_experts = 0;      // E
   double chosen = 0;           // K_exp
   double expert_parallel = 1;  // ep
+  double load_imbalance = 1;   // tokens of the busiest device over their mean
   double replicas = 1;         // attention replicas whose tokens meet in one expert group
   double up_n = 0, up_k = 0;   // gate and up of one expert, per device
   double down_n = 0, down_k = 0;

@@ -18,6 +18,7 @@ Deployment DraftDeployment(const Scenario& scenario) {
   deployment.pipeline_parallel = scenario.deployment.pipeline_parallel;
   deployment.expert_parallel = scenario.deployment.expert_parallel;
   deployment.data_parallel = scenario.deployment.data_parallel;
+  deployment.expert_load_imbalance = scenario.deployment.expert_load_imbalance;
   return deployment;
 }
 

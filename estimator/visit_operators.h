@@ -112,11 +112,17 @@ inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   if (model.efficiencies.speed_of_light) return {.on_rank = e.chosen / e.expert_parallel, .rows = tokens};
   const ExpertOperators& experts = *model.operators.experts;
   const double distinct = DistinctExperts(e.num_experts, experts.log_missed, IndependentTokens(model, shape, tokens));
-  return {.on_rank = BusiestShare(e.num_experts, e.expert_parallel, experts.chance, distinct),
-          .rows = tokens * e.chosen / distinct};
+  const double routed = tokens * e.chosen;
+  ExpertUse use{.on_rank = BusiestShare(e.num_experts, e.expert_parallel, experts.chance, distinct),
+                .rows = routed / distinct};
+  if (e.load_imbalance > 1) {
+    use.rows = std::max(use.rows, e.load_imbalance * routed / (e.expert_parallel * use.on_rank));
+  }
+  return use;
 }
 
-// The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them.
+// The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them. All wait for the
+// busiest, which gets load_imbalance times as many as it sends.
 inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
   const double ep = e.expert_parallel;
@@ -125,7 +131,7 @@ inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
   return {.kind = OperatorKind::kExpertAllToAll,
           .count = 2 * e.layers,
           .sent = 2 * e.layers * sent,
-          .communication = 2 * e.layers * AllToAll(model.machine.fabric, sent, ep)};
+          .communication = 2 * e.layers * AllToAll(model.machine.fabric, e.load_imbalance * sent, ep)};
 }
 
 inline OperatorCost AllReduceCost(const StepModel& model, Bytes message) {

@@ -60,6 +60,8 @@ constexpr Flag kDeployment[] = {
     {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
     {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
     {"--dp", "deployment.data_parallel", "Data parallel degree"},
+    {"--expert-imbalance", "deployment.expert_load_imbalance",
+     "Tokens of the busiest expert-parallel device over their mean"},
     {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
     {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
     {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},

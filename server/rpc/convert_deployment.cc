@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
 
@@ -6,6 +8,22 @@ namespace {
 
 constexpr int kMaxDegree = 1024;
 constexpr size_t kMaxEngineBytes = 128;
+
+void ReadExperts(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
+  if (message.has_expert_parallel()) {
+    const int64_t ranks = int64_t{deployment.tensor_parallel} * deployment.data_parallel;
+    deployment.expert_parallel = fields.Int("expert_parallel", message.expert_parallel(), 1);
+    if (deployment.expert_parallel >= 1 && ranks % deployment.expert_parallel != 0) {
+      fields.Fault("expert_parallel",
+                   absl::StrCat(" ", deployment.expert_parallel,
+                                "; allowed are divisors of tensor_parallel * data_parallel = ", ranks));
+    }
+  }
+  if (message.has_expert_load_imbalance()) {
+    deployment.expert_load_imbalance = fields.Between("expert_load_imbalance", message.expert_load_imbalance(), 1,
+                                                      std::max(1, deployment.expert_parallel));
+  }
+}
 
 void ReadParallelism(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
   if (message.has_tensor_parallel()) {
@@ -17,14 +35,7 @@ void ReadParallelism(const v1::Deployment& message, FieldChecker& fields, Deploy
   if (message.has_data_parallel()) {
     deployment.data_parallel = fields.Int("data_parallel", message.data_parallel(), 1, kMaxDegree);
   }
-  if (!message.has_expert_parallel()) return;
-  const int64_t ranks = int64_t{deployment.tensor_parallel} * deployment.data_parallel;
-  deployment.expert_parallel = fields.Int("expert_parallel", message.expert_parallel(), 1);
-  if (deployment.expert_parallel >= 1 && ranks % deployment.expert_parallel != 0) {
-    fields.Fault("expert_parallel",
-                 absl::StrCat(" ", deployment.expert_parallel,
-                              "; allowed are divisors of tensor_parallel * data_parallel = ", ranks));
-  }
+  ReadExperts(message, fields, deployment);
 }
 
 void ReadDtypes(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {

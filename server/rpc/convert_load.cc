@@ -40,7 +40,13 @@ void ReadQueues(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& loa
 }
 
 void ReadLimits(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
-  if (message.has_max_num_seqs()) load.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1);
+  if (message.has_max_num_seqs()) {
+    load.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1);
+    if (load.running_sequences > *load.max_num_seqs) {
+      fields.Add("running_sequences", absl::StrCat("running_sequences ", *load.running_sequences,
+                                                   "; allowed up to max_num_seqs = ", *load.max_num_seqs));
+    }
+  }
   if (message.has_max_num_batched_tokens()) {
     load.max_num_batched_tokens = fields.Int("max_num_batched_tokens", message.max_num_batched_tokens(), 1);
   }

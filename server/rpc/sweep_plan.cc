@@ -176,7 +176,9 @@ bool JoinsVaried(const SweepPlan& plan, const Axis& axis) {
   const std::string& field = axis.field().text();
   return (field == "workload.cached_prefix_tokens") ||
          (field == "deployment.expert_parallel" &&
-          (Varies(plan, "deployment.tensor_parallel") || Varies(plan, "deployment.data_parallel")));
+          (Varies(plan, "deployment.tensor_parallel") || Varies(plan, "deployment.data_parallel"))) ||
+         (field == "deployment.expert_load_imbalance" && Varies(plan, "deployment.expert_parallel")) ||
+         (field == "live_load.running_sequences" && Varies(plan, "live_load.max_num_seqs"));
 }
 
 // OK, or that an id that every point shares is unknown.

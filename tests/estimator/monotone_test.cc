@@ -124,6 +124,20 @@ Hardware Better(Hardware hardware, int figure, double factor) {
   return hardware;
 }
 
+TEST(MonotoneTest, UnevenExpertsAreNeverFaster) {
+  RandomScenarios source(25);
+  for (int i = 0; i < kScenarios; ++i) {
+    const Scenario even = source.Next();
+    Scenario uneven = even;
+    uneven.deployment.expert_load_imbalance = std::max(1.0, 0.9 * even.deployment.expert_parallel);
+    if (uneven.deployment.expert_load_imbalance <= even.deployment.expert_load_imbalance) continue;
+    const absl::StatusOr<Estimate> before = ComputeEstimate(even);
+    const absl::StatusOr<Estimate> after = ComputeEstimate(uneven);
+    if (!before.ok() || !after.ok()) continue;
+    ASSERT_GE(after->e2e.time.value() * (1 + SlackOfServed(even)), before->e2e.time.value()) << Describe(even);
+  }
+}
+
 TEST(MonotoneTest, BetterHardwareIsNeverSlower) {
   RandomScenarios source(24);
   for (int i = 0; i < kScenarios; ++i) {

@@ -135,6 +135,7 @@ void RandomScenarios::Parallelise(Scenario& s) {
     do {
       d.expert_parallel = 1 + Pick(ranks);
     } while (ranks % d.expert_parallel != 0);
+    if (OneIn(2)) d.expert_load_imbalance = 1 + Pick(100) / 100.0 * (d.expert_parallel - 1);
   }
 }
 
@@ -221,11 +222,11 @@ std::string Describe(const Scenario& s) {
   const Workload& w = s.workload;
   const Deployment& d = s.deployment;
   out << s.model->id << " on " << s.hardware->id << " tp " << d.tensor_parallel << " pp " << d.pipeline_parallel
-      << " ep " << d.expert_parallel << " dp " << d.data_parallel << " B " << w.batch_size << " S " << w.prompt_tokens
-      << " p " << w.cached_prefix_tokens << " O " << w.output_tokens << " chunk " << d.prefill_chunk_tokens.value_or(0)
-      << " s " << d.roofline_exponent << " policy " << static_cast<int>(w.batching) << " cache "
-      << static_cast<int>(w.kv_cache_mode) << " rate " << w.request_rate_per_second.value_or(0) << " live "
-      << s.live_load.has_value();
+      << " ep " << d.expert_parallel << " dp " << d.data_parallel << " imbalance " << d.expert_load_imbalance << " B "
+      << w.batch_size << " S " << w.prompt_tokens << " p " << w.cached_prefix_tokens << " O " << w.output_tokens
+      << " chunk " << d.prefill_chunk_tokens.value_or(0) << " s " << d.roofline_exponent << " policy "
+      << static_cast<int>(w.batching) << " cache " << static_cast<int>(w.kv_cache_mode) << " rate "
+      << w.request_rate_per_second.value_or(0) << " live " << s.live_load.has_value();
   if (s.model->sliding_window) {
     out << " window " << s.model->sliding_window->window_tokens << (s.model->sliding_window->chunked ? " chunked" : "");
   }

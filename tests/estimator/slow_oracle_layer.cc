@@ -124,7 +124,8 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double chosen = moe.num_experts_per_tok;
   const double distinct = moe.num_experts * (1 - std::pow(1 - chosen / moe.num_experts, independent));
   const double on_rank = BusiestRank(moe.num_experts, ep, distinct);
-  const double rows = all * chosen / distinct;
+  const double uneven = d_.expert_load_imbalance * all * chosen / ep;  // what the busiest device gets
+  const double rows = std::max(all * chosen / distinct, uneven / on_rank);
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
   const bool native = d_.weight_dtype == model_.native_dtype;
   const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
@@ -134,7 +135,8 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   if (replicas > 1) {  // dispatch and combine
     const double sent = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
-    const double wire = std::max(sent * (1 - outside) / link_, sent * outside / scale_out_);
+    const double got = d_.expert_load_imbalance * sent;
+    const double wire = std::max(got * (1 - outside) / link_, got * outside / scale_out_);
     spent.communication += 2 * (wire + e_.link_latency.value());
   }
   return spent;

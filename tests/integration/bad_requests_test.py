@@ -75,6 +75,8 @@ SCENARIOS = [
     bad_deployment("too much memory", "memory_utilization", memory_utilization=1.5),
     bad_deployment("NaN exponent", "roofline_exponent", roofline_exponent=math.nan),
     bad_deployment("small exponent", "roofline_exponent", roofline_exponent=0.5),
+    bad_deployment("imbalance of one device", "expert_load_imbalance", expert_load_imbalance=1.5),
+    bad_deployment("NaN imbalance", "expert_load_imbalance", expert_load_imbalance=math.nan),
     bad_deployment("more stages than layers", "pipeline_parallel", pipeline_parallel=33),
     bad_deployment("price past all numbers", "price_per_device_hour", price_per_device_hour=1e308),
     bad_deployment("smallest network", "scale_out_bytes_per_second", scale_out_bytes_per_second=5e-324),
@@ -95,6 +97,7 @@ SCENARIOS = [
     bad_workload("mean above its quantiles", "output_length_distribution.mean_tokens",
                  output_length_distribution={"mean_tokens": 199.0, "max_tokens": 200.0, "quantiles": [
                      {"probability": 0.5, "tokens": 80.0}, {"probability": 0.9, "tokens": 150.0}]}),
+    bad_load("more running than run", "running_sequences", running_sequences=9, max_num_seqs=8),
     bad_load("context past all whole numbers", "running_context_tokens", running_context_tokens=1e308),
     bad_load("decode without end", "remaining_output_tokens", remaining_output_tokens=1e308),
     bad_load("before the year 1", "time_observed.seconds", time_observed={"seconds": -2**63}),
