@@ -16,6 +16,8 @@ namespace foretoken::client {
 namespace {
 
 using HealthService = grpc::health::v1::Health;
+using EstimatorStub = v1::EstimatorService::StubInterface;
+using CatalogStub = v1::CatalogService::StubInterface;
 
 // A batch of 1,000 estimates with their operators passes the 4 MiB that gRPC allows by default.
 constexpr int kMaxReceiveBytes = 64 << 20;
@@ -67,8 +69,8 @@ std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
 }
 
 struct Client::Stubs {
-  std::unique_ptr<v1::EstimatorService::StubInterface> estimator;
-  std::unique_ptr<v1::CatalogService::StubInterface> catalog;
+  std::unique_ptr<EstimatorStub> estimator;
+  std::unique_ptr<CatalogStub> catalog;
   std::unique_ptr<HealthService::StubInterface> health;
 };
 
@@ -80,15 +82,15 @@ Client::Client(std::shared_ptr<grpc::ChannelInterface> channel, ClientOptions op
 Client::~Client() = default;
 
 absl::StatusOr<v1::EstimateResponse> Client::Estimate(const v1::EstimateRequest& request) const {
-  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::Estimate, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::Estimate, request, Read(options_));
 }
 
 absl::StatusOr<v1::SolveResponse> Client::Solve(const v1::SolveRequest& request) const {
-  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::Solve, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::Solve, request, Read(options_));
 }
 
 absl::StatusOr<v1::BatchEstimateResponse> Client::BatchEstimate(const v1::BatchEstimateRequest& request) const {
-  return Call(*stubs_->estimator, &v1::EstimatorService::StubInterface::BatchEstimate, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::BatchEstimate, request, Read(options_));
 }
 
 std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) const {
@@ -97,68 +99,62 @@ std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) cons
 
 absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
     const v1::RegisterHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterHardware, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RegisterHardware, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::RegisterModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RegisterModel, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RegisterModel, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetHardware, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetHardware, request, Read(options_));
 }
 
 absl::StatusOr<v1::GetModelResponse> Client::GetModel(const v1::GetModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetModel, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetModel, request, Read(options_));
 }
 
 absl::StatusOr<v1::ListHardwareResponse> Client::ListHardware(const v1::ListHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListHardware, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListHardware, request, Read(options_));
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels(const v1::ListModelsRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListModels, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListModels, request, Read(options_));
 }
 
 absl::StatusOr<v1::GetCalibrationResponse> Client::GetCalibration(const v1::GetCalibrationRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetCalibration, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetCalibration, request, Read(options_));
 }
 
 absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
     const v1::ListCalibrationsRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListCalibrations, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListCalibrations, request, Read(options_));
 }
 
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteHardware, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::DeleteHardware, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::DeleteModel, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::DeleteModel, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRevisionsRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::ListRevisions, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListRevisions, request, Read(options_));
 }
 
 absl::StatusOr<v1::RollbackHardwareResponse> Client::RollbackHardware(
     const v1::RollbackHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackHardware, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RollbackHardware, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::RollbackModelResponse> Client::RollbackModel(const v1::RollbackModelRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::RollbackModel, request, Write(options_, request),
-              options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RollbackModel, request, Write(options_, request), options_.author);
 }
 
 absl::StatusOr<v1::GetCatalogStatusResponse> Client::GetCatalogStatus(
     const v1::GetCatalogStatusRequest& request) const {
-  return Call(*stubs_->catalog, &v1::CatalogService::StubInterface::GetCatalogStatus, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetCatalogStatus, request, Read(options_));
 }
 
 absl::StatusOr<std::string> Client::Health(const std::string& service) const {

@@ -123,7 +123,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
   const Scenario& scenario = replica.scenario;
   const Workload& w = scenario.workload;
   const LiveLoad& load = *scenario.live_load;
-  const double usual = w.prompt_tokens + w.output_tokens / 2.0;
+  const double usual = w.mean_context();
   const bool guessed = load.running_sequences.value_or(0) > 0 && !load.running_context_tokens;
   if (guessed) {
     warnings.push_back({WarningCode::kFigureAbsent,

@@ -94,7 +94,7 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
   const bool keeps = w.kv_cache_mode != KvCacheMode::kNone;
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
-  c.batch = std::ceil(static_cast<double>(w.batch_size) / scenario.deployment.data_parallel);
+  c.batch = scenario.deployment.PerReplica(w.batch_size);
   BatchBytes bytes = ActivationBytes(scenario, shard);
   c.activations = bytes(c.batch);
   const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;

@@ -44,7 +44,7 @@ OtherPrefills Others(const Replica& replica, double others, double together, dou
   const double chunks = PrefillChunks(prompts);
   const double stages = replica.model.shard.stages;
   const Riders riders{.sequences = std::min(others, MostCompany(replica, together)) / stages,
-                      .context = w.prompt_tokens + w.output_tokens / 2.0};
+                      .context = w.mean_context()};
   const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompts, riders);
   const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
   const double groups = others / together;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "estimator/errors.h"
 #include "estimator/phases.h"
 #include "estimator/queue.h"
@@ -13,16 +12,11 @@
 namespace foretoken {
 namespace {
 
-struct NotCovered {
-  bool asked;
-  const char* field;
-};
-
 absl::Status CheckCovered(const Scenario& scenario) {
   const Workload& w = scenario.workload;
   const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
   const Deployment& prefill = scenario.disaggregation->deployment;
-  const NotCovered all[] = {
+  const StatedPart parts[] = {
       {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
       {w.request_rate_per_second && w.batching != BatchingPolicy::kContinuous, "workload.request_rate_per_second"},
       {w.request_rate_per_second && scenario.disaggregation->batch_size > 1, "disaggregated_prefill.batch_size"},
@@ -33,12 +27,12 @@ absl::Status CheckCovered(const Scenario& scenario) {
       {prefill.kv_cache_dtype != scenario.deployment.kv_cache_dtype, "disaggregated_prefill.deployment.kv_cache_dtype"},
       {w.prompt_tokens == 0, "workload.prompt_tokens"},
   };
-  for (const NotCovered& one : all) {
-    if (!one.asked) continue;
+  for (const StatedPart& part : parts) {
+    if (!part.stated) continue;
     return Refusal(
-        Reason::kNotModelled, one.field,
+        Reason::kNotModelled, part.field,
         absl::StrCat(
-            "disaggregated prefill does not cover this ", one.field,
+            "disaggregated prefill does not cover this ", part.field,
             "; allowed: batch_size sequences that decode together, or with continuous batching an arrival rate "
             "of prompts that are prefilled one by one; prompts of 1 token or more; a KV cache of one dtype on "
             "both sides"));
@@ -136,12 +130,6 @@ const char* NameOf(DisaggregationLimit limit) {
   return limit == DisaggregationLimit::kDecode ? "decode" : "prefill";
 }
 
-absl::Status Unstable(const Scenario& scenario, const DisaggregationEstimate& sides, double stable) {
-  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
-                 absl::StrFormat("request_rate_per_second %g; the %s side serves below %g",
-                                 *scenario.workload.request_rate_per_second, NameOf(sides.limit), stable));
-}
-
 // What the prefill side works for one batch of prompts: without the tokenizer, which is not of its devices.
 TimeParts PrefillWork(const PrefillSide& side) {
   Workload w = side.scenario.workload;
@@ -202,7 +190,9 @@ absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   double stable = 0;
   sides.limit = LimitOf(sides, stable);
   const std::optional<double> asked = scenario.workload.request_rate_per_second;
-  if (asked && !(*asked < stable)) return Unstable(scenario, sides, stable);
+  if (asked && !(*asked < stable)) {
+    return Unstable(scenario, absl::StrCat("the ", NameOf(sides.limit), " side"), stable);
+  }
   const Replicas replicas = ReplicasOf(scenario);
   Served served = ServedAt(replica, asked ? BalancedDecode(replica, full->running, *asked / replicas.decode) : *full,
                            parts, transfer);

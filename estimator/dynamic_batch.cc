@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "estimator/batch.h"
 #include "estimator/errors.h"
 
@@ -32,14 +32,6 @@ Seconds WaitForBatches(Seconds full, double most, double load) {
   const double variation = 1 / most;
   const double regular = -2 * (1 - load) * (1 - variation) * (1 - variation) / (3 * load * variation);
   return full * (load / (1 - load) * variation / 2 * std::exp(regular));
-}
-
-absl::Status Unstable(const Replica& replica, double most, double stable) {
-  const double replicas = replica.scenario.deployment.data_parallel;
-  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
-                 absl::StrFormat("request_rate_per_second %g; %s on %s in batches of %g per replica serves below %g",
-                                 *replica.scenario.workload.request_rate_per_second, replica.scenario.model->id,
-                                 replica.scenario.hardware->id, most, stable * replicas));
 }
 
 }  // namespace
@@ -72,7 +64,7 @@ absl::StatusOr<Served> ServeDynamic(const Replica& replica) {
   const double rate = *w.request_rate_per_second / replica.scenario.deployment.data_parallel;
   const Seconds full = TimeBatch(replica, most).Total();
   const double load = rate * full.value() / most;
-  if (!(load < 1)) return Unstable(replica, most, most / full.value());
+  if (!(load < 1)) return Unstable(replica, absl::StrCat("in batches of ", most), most / full.value());
   const Gathering gathering = Gather(rate, most, w.batching_window);
   const double sequences = RunningBatch(replica, gathering.sequences, most, rate);
   Served served = ServedAlone(replica, sequences);

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "estimator/batch.h"
-#include "estimator/errors.h"
 #include "estimator/mixed_prefill.h"
 #include "estimator/phases.h"
 #include "estimator/queue.h"
@@ -84,7 +83,7 @@ class OperatingPoint {
   double Prompt() const { return replica_.scenario.workload.prompt_tokens; }
   MixedPrefill Mix(double together) const {
     const Workload& w = replica_.scenario.workload;
-    const Riders riders{.sequences = decoding_ / stages_, .context = Prompt() + w.output_tokens / 2.0};
+    const Riders riders{.sequences = decoding_ / stages_, .context = w.mean_context()};
     const PrefillShape prompts = PromptShape(w, replica_.scenario.deployment, together);
     return MixRounds(replica_.model, replica_.speculator, prompts, riders);
   }
@@ -132,15 +131,6 @@ OperatingPoint Balance(const Replica& replica, double most, double rate) {
   return {replica, most, high};
 }
 
-absl::Status Unstable(const Replica& replica, double most, double stable) {
-  const double replicas = replica.scenario.deployment.data_parallel;
-  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
-                 absl::StrFormat("request_rate_per_second %g; %s on %s with at most %g sequences per replica serves "
-                                 "below %g",
-                                 *replica.scenario.workload.request_rate_per_second, replica.scenario.model->id,
-                                 replica.scenario.hardware->id, most, stable * replicas));
-}
-
 // What a request meets at the point that is in balance. Of the prompts that come while its own waits and is prefilled,
 // more delay its decode than do on average.
 Served ServedAt(const Replica& replica, double most, double rate) {
@@ -181,7 +171,7 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
   const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).HighestRate();
-  if (!(rate < stable)) return Unstable(replica, most, stable);
+  if (!(rate < stable)) return Unstable(replica, absl::StrCat("with at most ", most, " sequences"), stable);
   return ServedAt(replica, most, rate);
 }
 

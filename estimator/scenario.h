@@ -109,6 +109,8 @@ struct Workload {
 
   // Prompt tokens to prefill: those that are not cached.
   int fresh_tokens() const { return prompt_tokens - cached_prefix_tokens; }
+  // Context halfway through the output: the mean of a sequence that decodes.
+  double mean_context() const { return prompt_tokens + output_tokens / 2.0; }
 };
 
 struct LiveLoad {

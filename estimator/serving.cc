@@ -74,8 +74,20 @@ double MostRunning(const Replica& replica) {
 }
 
 double HeldHalfway(const Workload& workload, double running) {
-  const double prompt = workload.prompt_tokens;
-  return running * (prompt + workload.output_tokens / 2.0) / (prompt + workload.output_tokens);
+  const double whole = static_cast<double>(workload.prompt_tokens) + workload.output_tokens;
+  return running * workload.mean_context() / whole;
+}
+
+absl::Status Unstable(const Scenario& scenario, const std::string& limit, double stable) {
+  return Refusal(Reason::kUnstableLoad, "workload.request_rate_per_second",
+                 absl::StrCat("request_rate_per_second ", *scenario.workload.request_rate_per_second, "; ", limit,
+                              " serves below ", stable));
+}
+
+absl::Status Unstable(const Replica& replica, const std::string& how, double stable) {
+  const Scenario& s = replica.scenario;
+  const std::string limit = absl::StrCat(s.model->id, " on ", s.hardware->id, " ", how, " per replica");
+  return Unstable(s, limit, stable * s.deployment.data_parallel);
 }
 
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings) {

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -71,6 +72,11 @@ double MostRunning(const Replica& replica);
 
 // Of `running` sequences that are halfway through their outputs on average: as many whole ones hold the same KV.
 double HeldHalfway(const Workload& workload, double running);
+
+// The refusal, kUnstableLoad, of a request rate that is not below the `stable` one of the deployment, which `limit`
+// sets; or of a replica, by how it serves: "in batches of 8".
+absl::Status Unstable(const Scenario& scenario, const std::string& limit, double stable);
+absl::Status Unstable(const Replica& replica, const std::string& how, double stable);
 
 // Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled; kInvalidField where
 // the policy needs a field that is absent.

@@ -55,7 +55,7 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step) {
   if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
   if (scenario.workload.kv_cache_mode == KvCacheMode::kNone) return std::nullopt;  // a step is a prefill
-  step.context = scenario.workload.prompt_tokens + scenario.workload.output_tokens / 2.0;
+  step.context = scenario.workload.mean_context();
   return ComputeBoundBatch(step);
 }
 

@@ -81,18 +81,17 @@ absl::Status List(const v1::ListRevisionsRequest& request, catalog::EntryKind ki
   return ListPage<Spec>(request, *page_size, collection, *history, response);
 }
 
-template <typename Request>
-absl::Status CheckRollback(const Request& request, const std::string& id, std::string_view field) {
+template <typename Request, typename Entry, typename Response>
+absl::Status RollbackEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
+                           absl::StatusOr<std::optional<Entry>> (catalog::Catalog::*rollback)(
+                               const std::string&, int64_t, const catalog::WriteOptions&),
+                           catalog::Catalog& catalog, Response& response) {
   if (absl::Status status = RequireId(id, field); !status.ok()) return status;
   if (!request.has_store_revision()) {
     return Refusal(Reason::kInvalidField, "store_revision", "store_revision is required");
   }
-  return CheckRequestId(request.request_id());
-}
-
-template <typename Entry, typename Response>
-absl::Status ReplyOptional(absl::StatusOr<std::optional<Entry>> entry, const catalog::Catalog& catalog,
-                           Response& response) {
+  if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  auto entry = (catalog.*rollback)(id, request.store_revision(), OptionsOf(request, caller));
   if (!entry.ok()) return entry.status();
   if (*entry) *response.mutable_entry() = **std::move(entry);
   *response.mutable_catalog_revision() = catalog.snapshot()->revision();
@@ -115,17 +114,14 @@ absl::Status GetAtRevision(const v1::GetModelRequest& request, catalog::Catalog&
 
 absl::Status Rollback(const v1::RollbackHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RollbackHardwareResponse& response) {
-  if (absl::Status status = CheckRollback(request, request.hardware_id(), "hardware_id"); !status.ok()) return status;
-  return ReplyOptional(
-      catalog.RollbackHardware(request.hardware_id(), request.store_revision(), OptionsOf(request, caller)), catalog,
-      response);
+  return RollbackEntry(request, caller, request.hardware_id(), "hardware_id", &catalog::Catalog::RollbackHardware,
+                       catalog, response);
 }
 
 absl::Status Rollback(const v1::RollbackModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RollbackModelResponse& response) {
-  if (absl::Status status = CheckRollback(request, request.model_id(), "model_id"); !status.ok()) return status;
-  return ReplyOptional(catalog.RollbackModel(request.model_id(), request.store_revision(), OptionsOf(request, caller)),
-                       catalog, response);
+  return RollbackEntry(request, caller, request.model_id(), "model_id", &catalog::Catalog::RollbackModel, catalog,
+                       response);
 }
 
 absl::Status ListRevisions(const v1::ListRevisionsRequest& request, catalog::Catalog& catalog,

@@ -21,9 +21,10 @@ const auto& EntryOf(const std::shared_ptr<const Record>& record) {
   return record->entry;
 }
 
-// All collections page alike; `records` are sorted by id.
+// All collections of a snapshot page alike; `records` are sorted by id.
 template <typename Records, typename Request, typename Response>
-absl::Status ListPage(const Records& records, std::string_view collection, const Request& request, Response& response) {
+absl::Status ListPage(const catalog::Snapshot& snapshot, const Records& records, std::string_view collection,
+                      const Request& request, Response& response) {
   const absl::StatusOr<int> page_size = ReadPageSize(request.page_size());
   if (!page_size.ok()) return page_size.status();
   const absl::StatusOr<std::string> after = ReadPageToken(request.page_token(), collection, request.id_contains());
@@ -42,6 +43,7 @@ absl::Status ListPage(const Records& records, std::string_view collection, const
     }
   }
   response.set_total_size(matching);
+  *response.mutable_catalog_revision() = snapshot.revision();
   return absl::OkStatus();
 }
 
@@ -104,20 +106,17 @@ absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapsh
 
 absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Snapshot& snapshot,
                   v1::ListCalibrationsResponse& response) {
-  *response.mutable_catalog_revision() = snapshot.revision();
-  return ListPage(AllCalibrations(snapshot), "calibrations", request, response);
+  return ListPage(snapshot, AllCalibrations(snapshot), "calibrations", request, response);
 }
 
 absl::Status List(const v1::ListHardwareRequest& request, const catalog::Snapshot& snapshot,
                   v1::ListHardwareResponse& response) {
-  *response.mutable_catalog_revision() = snapshot.revision();
-  return ListPage(snapshot.hardware(), "hardware", request, response);
+  return ListPage(snapshot, snapshot.hardware(), "hardware", request, response);
 }
 
 absl::Status List(const v1::ListModelsRequest& request, const catalog::Snapshot& snapshot,
                   v1::ListModelsResponse& response) {
-  *response.mutable_catalog_revision() = snapshot.revision();
-  return ListPage(snapshot.models(), "models", request, response);
+  return ListPage(snapshot, snapshot.models(), "models", request, response);
 }
 
 }  // namespace foretoken::rpc

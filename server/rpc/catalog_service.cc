@@ -8,9 +8,12 @@
 namespace foretoken::rpc {
 namespace {
 
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
 constexpr size_t kMaxAuthorBytes = 256;
 
-Caller CallerOf(const grpc::CallbackServerContext& context) {
+Caller CallerOf(const Context& context) {
   Caller caller{.author = "", .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
   const auto author = context.client_metadata().find("foretoken-author");
   if (author != context.client_metadata().end()) {
@@ -19,124 +22,103 @@ Caller CallerOf(const grpc::CallbackServerContext& context) {
   return caller;
 }
 
+// Answers from the snapshot, at once.
+template <typename Request, typename Response>
+Reactor* Read(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+              absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
+  return Serve(context, *deps.metrics, rpc, nullptr,
+               [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
+}
+
+// Answers with what was, once the store has told it.
+template <typename Request, typename Response>
+Reactor* ReadStore(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+                   absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
+  return Serve(context, *deps.metrics, rpc, deps.writes,
+               [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); });
+}
+
+template <typename Request, typename Response>
+Reactor* Write(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+               absl::Status (*answer)(const Request&, const Caller&, catalog::Catalog&, Response&)) {
+  return Serve(context, *deps.metrics, rpc, deps.writes,
+               [=, &deps](const Call&) { return answer(*request, CallerOf(*context), *deps.catalog, *response); });
+}
+
 }  // namespace
 
-grpc::ServerUnaryReactor* CatalogService::RegisterHardware(grpc::CallbackServerContext* context,
-                                                           const v1::RegisterHardwareRequest* request,
-                                                           v1::RegisterHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes,
-               [this, context, request, response](const Call& call) {
-                 const auto abandoned = [&call] { return call.Abandoned(); };
-                 return Register(*request, CallerOf(*context), deps_.clock(), abandoned, *deps_.catalog, *response);
-               });
-}
-
-grpc::ServerUnaryReactor* CatalogService::RegisterModel(grpc::CallbackServerContext* context,
-                                                        const v1::RegisterModelRequest* request,
-                                                        v1::RegisterModelResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kRegisterModel, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Register(*request, CallerOf(*context), *deps_.catalog, *response);
-               });
-}
-
-grpc::ServerUnaryReactor* CatalogService::GetHardware(grpc::CallbackServerContext* context,
-                                                      const v1::GetHardwareRequest* request,
-                                                      v1::GetHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetHardware, request->has_store_revision() ? deps_.writes : nullptr,
-               [this, request, response](const Call&) {
-                 return request->has_store_revision() ? GetAtRevision(*request, *deps_.catalog, *response)
-                                                      : Get(*request, *deps_.catalog->snapshot(), *response);
-               });
-}
-
-grpc::ServerUnaryReactor* CatalogService::GetModel(grpc::CallbackServerContext* context,
-                                                   const v1::GetModelRequest* request, v1::GetModelResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetModel, request->has_store_revision() ? deps_.writes : nullptr,
-               [this, request, response](const Call&) {
-                 return request->has_store_revision() ? GetAtRevision(*request, *deps_.catalog, *response)
-                                                      : Get(*request, *deps_.catalog->snapshot(), *response);
-               });
-}
-
-grpc::ServerUnaryReactor* CatalogService::ListHardware(grpc::CallbackServerContext* context,
-                                                       const v1::ListHardwareRequest* request,
-                                                       v1::ListHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListHardware, nullptr, [this, request, response](const Call&) {
-    return List(*request, *deps_.catalog->snapshot(), *response);
+Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHardwareRequest* request,
+                                          v1::RegisterHardwareResponse* response) {
+  return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes, [=, this](const Call& call) {
+    const auto abandoned = [&call] { return call.Abandoned(); };
+    return Register(*request, CallerOf(*context), deps_.clock(), abandoned, *deps_.catalog, *response);
   });
 }
 
-grpc::ServerUnaryReactor* CatalogService::ListModels(grpc::CallbackServerContext* context,
-                                                     const v1::ListModelsRequest* request,
-                                                     v1::ListModelsResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListModels, nullptr, [this, request, response](const Call&) {
-    return List(*request, *deps_.catalog->snapshot(), *response);
-  });
+Reactor* CatalogService::RegisterModel(Context* context, const v1::RegisterModelRequest* request,
+                                       v1::RegisterModelResponse* response) {
+  return Write(deps_, context, ops::Rpc::kRegisterModel, request, response, Register);
 }
 
-grpc::ServerUnaryReactor* CatalogService::GetCalibration(grpc::CallbackServerContext* context,
-                                                         const v1::GetCalibrationRequest* request,
-                                                         v1::GetCalibrationResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetCalibration, nullptr,
-               [this, request, response](const Call&) { return Get(*request, *deps_.catalog->snapshot(), *response); });
+Reactor* CatalogService::GetHardware(Context* context, const v1::GetHardwareRequest* request,
+                                     v1::GetHardwareResponse* response) {
+  if (!request->has_store_revision()) return Read(deps_, context, ops::Rpc::kGetHardware, request, response, Get);
+  return ReadStore(deps_, context, ops::Rpc::kGetHardware, request, response, GetAtRevision);
 }
 
-grpc::ServerUnaryReactor* CatalogService::ListCalibrations(grpc::CallbackServerContext* context,
-                                                           const v1::ListCalibrationsRequest* request,
-                                                           v1::ListCalibrationsResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListCalibrations, nullptr, [this, request, response](const Call&) {
-    return List(*request, *deps_.catalog->snapshot(), *response);
-  });
+Reactor* CatalogService::GetModel(Context* context, const v1::GetModelRequest* request,
+                                  v1::GetModelResponse* response) {
+  if (!request->has_store_revision()) return Read(deps_, context, ops::Rpc::kGetModel, request, response, Get);
+  return ReadStore(deps_, context, ops::Rpc::kGetModel, request, response, GetAtRevision);
 }
 
-grpc::ServerUnaryReactor* CatalogService::DeleteHardware(grpc::CallbackServerContext* context,
-                                                         const v1::DeleteHardwareRequest* request,
-                                                         v1::DeleteHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kDeleteHardware, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response);
-               });
+Reactor* CatalogService::ListHardware(Context* context, const v1::ListHardwareRequest* request,
+                                      v1::ListHardwareResponse* response) {
+  return Read(deps_, context, ops::Rpc::kListHardware, request, response, List);
 }
 
-grpc::ServerUnaryReactor* CatalogService::DeleteModel(grpc::CallbackServerContext* context,
-                                                      const v1::DeleteModelRequest* request,
-                                                      v1::DeleteModelResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kDeleteModel, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Delete(*request, CallerOf(*context), *deps_.catalog, *response);
-               });
+Reactor* CatalogService::ListModels(Context* context, const v1::ListModelsRequest* request,
+                                    v1::ListModelsResponse* response) {
+  return Read(deps_, context, ops::Rpc::kListModels, request, response, List);
 }
 
-grpc::ServerUnaryReactor* CatalogService::ListRevisions(grpc::CallbackServerContext* context,
-                                                        const v1::ListRevisionsRequest* request,
-                                                        v1::ListRevisionsResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kListRevisions, deps_.writes, [this, request, response](const Call&) {
-    return rpc::ListRevisions(*request, *deps_.catalog, *response);
-  });
+Reactor* CatalogService::GetCalibration(Context* context, const v1::GetCalibrationRequest* request,
+                                        v1::GetCalibrationResponse* response) {
+  return Read(deps_, context, ops::Rpc::kGetCalibration, request, response, Get);
 }
 
-grpc::ServerUnaryReactor* CatalogService::RollbackHardware(grpc::CallbackServerContext* context,
-                                                           const v1::RollbackHardwareRequest* request,
-                                                           v1::RollbackHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kRollbackHardware, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Rollback(*request, CallerOf(*context), *deps_.catalog, *response);
-               });
+Reactor* CatalogService::ListCalibrations(Context* context, const v1::ListCalibrationsRequest* request,
+                                          v1::ListCalibrationsResponse* response) {
+  return Read(deps_, context, ops::Rpc::kListCalibrations, request, response, List);
 }
 
-grpc::ServerUnaryReactor* CatalogService::RollbackModel(grpc::CallbackServerContext* context,
-                                                        const v1::RollbackModelRequest* request,
-                                                        v1::RollbackModelResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kRollbackModel, deps_.writes,
-               [this, context, request, response](const Call&) {
-                 return Rollback(*request, CallerOf(*context), *deps_.catalog, *response);
-               });
+Reactor* CatalogService::DeleteHardware(Context* context, const v1::DeleteHardwareRequest* request,
+                                        v1::DeleteHardwareResponse* response) {
+  return Write(deps_, context, ops::Rpc::kDeleteHardware, request, response, Delete);
 }
 
-grpc::ServerUnaryReactor* CatalogService::GetCatalogStatus(grpc::CallbackServerContext* context,
-                                                           const v1::GetCatalogStatusRequest*,
-                                                           v1::GetCatalogStatusResponse* response) {
+Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequest* request,
+                                     v1::DeleteModelResponse* response) {
+  return Write(deps_, context, ops::Rpc::kDeleteModel, request, response, Delete);
+}
+
+Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
+                                       v1::ListRevisionsResponse* response) {
+  return ReadStore(deps_, context, ops::Rpc::kListRevisions, request, response, rpc::ListRevisions);
+}
+
+Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,
+                                          v1::RollbackHardwareResponse* response) {
+  return Write(deps_, context, ops::Rpc::kRollbackHardware, request, response, Rollback);
+}
+
+Reactor* CatalogService::RollbackModel(Context* context, const v1::RollbackModelRequest* request,
+                                       v1::RollbackModelResponse* response) {
+  return Write(deps_, context, ops::Rpc::kRollbackModel, request, response, Rollback);
+}
+
+Reactor* CatalogService::GetCatalogStatus(Context* context, const v1::GetCatalogStatusRequest*,
+                                          v1::GetCatalogStatusResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kGetCatalogStatus, nullptr,
                [this, response](const Call&) { return GetStatus(*deps_.catalog, deps_.clock(), *response); });
 }

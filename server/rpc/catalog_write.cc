@@ -13,12 +13,13 @@ namespace {
 
 absl::Status GaveUp() { return absl::CancelledError("the caller gave up; nothing was written"); }
 
-template <typename Request, typename Response, typename Delete>
+template <typename Request, typename Response>
 absl::Status DeleteEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
-                         catalog::Catalog& catalog, const Delete& erase, Response& response) {
+                         absl::Status (catalog::Catalog::*erase)(const std::string&, const catalog::WriteOptions&),
+                         catalog::Catalog& catalog, Response& response) {
   if (absl::Status status = RequireId(id, field); !status.ok()) return status;
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
-  if (absl::Status status = erase(id, OptionsOf(request, caller)); !status.ok()) return status;
+  if (absl::Status status = (catalog.*erase)(id, OptionsOf(request, caller)); !status.ok()) return status;
   *response.mutable_catalog_revision() = catalog.snapshot()->revision();
   return absl::OkStatus();
 }
@@ -57,14 +58,14 @@ absl::Status Register(const v1::RegisterModelRequest& request, const Caller& cal
 
 absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,
                     v1::DeleteHardwareResponse& response) {
-  const auto erase = [&catalog](const auto& id, const auto& options) { return catalog.DeleteHardware(id, options); };
-  return DeleteEntry(request, caller, request.hardware_id(), "hardware_id", catalog, erase, response);
+  return DeleteEntry(request, caller, request.hardware_id(), "hardware_id", &catalog::Catalog::DeleteHardware, catalog,
+                     response);
 }
 
 absl::Status Delete(const v1::DeleteModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                     v1::DeleteModelResponse& response) {
-  const auto erase = [&catalog](const auto& id, const auto& options) { return catalog.DeleteModel(id, options); };
-  return DeleteEntry(request, caller, request.model_id(), "model_id", catalog, erase, response);
+  return DeleteEntry(request, caller, request.model_id(), "model_id", &catalog::Catalog::DeleteModel, catalog,
+                     response);
 }
 
 }  // namespace foretoken::rpc

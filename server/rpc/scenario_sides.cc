@@ -12,11 +12,15 @@ namespace {
 
 constexpr int64_t kMaxDevices = 1'000'000'000;  // of one side
 
-// What is wrong with an inline spec, under its path in the scenario.
-std::vector<FieldViolation> ViolationsOf(const absl::Status& status, std::string_view prefix) {
-  std::vector<FieldViolation> violations = DetailOf(WithFieldPrefix(status, prefix)).violations;
-  if (violations.empty()) violations.push_back({std::string(prefix), std::string(status.message())});
-  return violations;
+// Takes an inline spec, or notes what is wrong with it, under its path in the scenario.
+template <typename T>
+void Take(absl::StatusOr<T> parsed, std::string_view prefix, std::vector<FieldViolation>& violations, T& spec) {
+  if (parsed.ok()) {
+    spec = *std::move(parsed);
+    return;
+  }
+  violations = DetailOf(WithFieldPrefix(parsed.status(), prefix)).violations;
+  if (violations.empty()) violations.push_back({std::string(prefix), std::string(parsed.status().message())});
 }
 
 }  // namespace
@@ -34,22 +38,12 @@ const Hardware* ScenarioReader::FindHardware(const std::string& id, std::string_
 }
 
 void ScenarioReader::ParseModel(const v1::ModelSpec& spec, std::string_view field, PartState& state, Model& model) {
-  auto parsed = catalog::ParseModel(spec);
-  if (parsed.ok()) {
-    model = *std::move(parsed);
-  } else {
-    state.violations = ViolationsOf(parsed.status(), field);
-  }
+  Take(catalog::ParseModel(spec), field, state.violations, model);
 }
 
 void ScenarioReader::ParseHardware(const v1::HardwareSpec& spec, std::string_view field, PartState& state,
                                    Hardware& hardware) {
-  auto parsed = catalog::ParseHardware(spec);
-  if (parsed.ok()) {
-    hardware = *std::move(parsed);
-  } else {
-    state.violations = ViolationsOf(parsed.status(), field);
-  }
+  Take(catalog::ParseHardware(spec), field, state.violations, hardware);
 }
 
 void ScenarioReader::ReadSpeculation(const v1::Scenario& message, std::string_view prefix) {

@@ -37,6 +37,9 @@ class LiveLoadTest : public testing::Test {
 
   const Model model_ = Llama2_7b();
   const Hardware hardware_ = ArithmeticOnly();
+  const Model llama_70b_ = Llama31_70b();
+  const Model gemma_9b_ = Gemma2_9b();  // half of the layers see 4,096 tokens
+  const Hardware a100_ = A100();
 };
 
 // Three prompts before this one, nobody running: 3 p1 and its own, whose step three others share.
@@ -119,14 +122,13 @@ TEST_F(LiveLoadTest, AFullKvCacheWaitsOrPreempts) {
   EXPECT_TRUE(By(load).warnings.empty());
 }
 
-// Half of the layers see 4,096 tokens: 38 running sequences of 32,768 keep 38 x 21 x (32,768 + 4,096) x 8,192 B = 241
-// GB of 278, not 428 GB, and leave room for a short prompt as for a long one; 45 keep 285 GB.
+// 38 running sequences of 32,768 keep 38 x 21 x (32,768 + 4,096) x 8,192 B = 241 GB of 278, not 428 GB, and leave room
+// for a short prompt as for a long one; 45 keep 285 GB.
 TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsCounted) {
-  const Model model = Gemma2_9b();
-  Hardware hardware = A100();
+  Hardware hardware = a100_;
   hardware.memory_capacity = Gigabytes(330);
   for (const int prompt : {16, 200, 5000}) {
-    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 2);
+    Scenario scenario = MakeScenario(gemma_9b_, hardware, 1, prompt, 2);
     scenario.live_load = LiveLoad{.running_sequences = 38, .running_context_tokens = 32768, .max_num_seqs = 64};
     const absl::StatusOr<Estimate> starts = Ask(scenario, GenericPrior());
     ASSERT_TRUE(starts.ok()) << prompt << starts.status();
@@ -137,11 +139,10 @@ TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsCounted) {
 
 // The memory that they hold does not depend on the shape of the request: 10 x 21 x (32,768 + 4,096) x 8,192 B.
 TEST_F(LiveLoadTest, WhatRunningSequencesKeepOfAWindowIsTold) {
-  const Model model = Gemma2_9b();
-  Hardware hardware = A100();
+  Hardware hardware = a100_;
   hardware.memory_capacity = Gigabytes(330);
   for (const int prompt : {16, 200, 5000}) {
-    Scenario scenario = MakeScenario(model, hardware, 1, prompt, 1);
+    Scenario scenario = MakeScenario(gemma_9b_, hardware, 1, prompt, 1);
     const MemoryUse alone = *Ask(scenario, GenericPrior())->memory;
     scenario.live_load = LiveLoad{.running_sequences = 10, .running_context_tokens = 32768 - 1};
     const MemoryUse memory = *Ask(scenario, GenericPrior())->memory;
@@ -186,9 +187,7 @@ TEST_F(LiveLoadTest, ACachedPrefixIsDeducted) {
 }
 
 TEST_F(LiveLoadTest, LimitsAloneChangeNothing) {
-  const Model model = Llama31_70b();
-  const Hardware hardware = A100();
-  Scenario scenario = MakeScenario(model, hardware, 1, 3000, 200);
+  Scenario scenario = MakeScenario(llama_70b_, a100_, 1, 3000, 200);
   scenario.deployment.tensor_parallel = 4;
   scenario.deployment.pipeline_parallel = 2;
   scenario.deployment.prefill_chunk_tokens = 512;
@@ -207,9 +206,7 @@ TEST_F(LiveLoadTest, AnAbsentContextIsTold) {
 }
 
 TEST_F(LiveLoadTest, MoreLoadIsNeverFaster) {
-  const Model model = Llama31_70b();
-  const Hardware hardware = A100();
-  Scenario scenario = MakeScenario(model, hardware, 1, 1500, 200);
+  Scenario scenario = MakeScenario(llama_70b_, a100_, 1, 1500, 200);
   scenario.deployment.tensor_parallel = 4;
   const LiveLoad base{.running_sequences = 16,
                       .running_context_tokens = 2000,
