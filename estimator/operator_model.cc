@@ -49,6 +49,21 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
        "deployment.engine"});
 }
 
+// What devices send each other beyond the degrees of the samples is carried over from fewer devices.
+void WarnOfDegrees(const Scenario& scenario, std::vector<Warning>* warnings) {
+  if (warnings == nullptr || scenario.calibration == nullptr) return;
+  const auto warn = [&](const char* field, int asked, int largest) {
+    if (largest == 0 || asked <= largest) return;
+    warnings->push_back({WarningCode::kExtrapolated,
+                         absl::StrCat(field, " ", asked, "; calibration ", scenario.calibration->id,
+                                      " was fitted to runs of up to ", largest),
+                         absl::StrCat("deployment.", field)});
+  };
+  const LargestDegrees& seen = scenario.calibration->degrees;
+  warn("tensor_parallel", scenario.deployment.tensor_parallel, seen.tensor_parallel);
+  warn("pipeline_parallel", scenario.deployment.pipeline_parallel, seen.pipeline_parallel);
+}
+
 // Decode attention of a cache that is not latent is on the vector units.
 void WarnOfVectorRate(const Scenario& scenario, std::vector<Warning>* warnings) {
   const Hardware& hardware = *scenario.hardware;
@@ -153,7 +168,10 @@ absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficien
   if (!machine.ok()) return machine.status();
   const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;
-  if (!floor) WarnOfVectorRate(scenario, warnings);
+  if (!floor) {
+    WarnOfVectorRate(scenario, warnings);
+    WarnOfDegrees(scenario, warnings);
+  }
   StepModel model{.shard = MakeShard(*scenario.model, d),
                   .machine = *machine,
                   .efficiencies = efficiencies,

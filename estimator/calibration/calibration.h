@@ -3,6 +3,7 @@
 #ifndef FORETOKEN_ESTIMATOR_CALIBRATION_CALIBRATION_H_
 #define FORETOKEN_ESTIMATOR_CALIBRATION_CALIBRATION_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "estimator/efficiencies.h"
 #include "estimator/estimate.h"
 #include "estimator/hardware.h"
+#include "estimator/scenario.h"
 
 namespace foretoken {
 
@@ -35,6 +37,17 @@ struct BandRatio {
 
 using Bands = std::array<std::optional<BandRatio>, kNumMetrics>;
 
+// The largest of the samples; 0: not stated.
+struct LargestDegrees {
+  int tensor_parallel = 0;
+  int pipeline_parallel = 0;
+
+  void Add(const Deployment& sample) {
+    tensor_parallel = std::max(tensor_parallel, sample.tensor_parallel);
+    pipeline_parallel = std::max(pipeline_parallel, sample.pipeline_parallel);
+  }
+};
+
 struct Calibration {
   std::string id;
   std::string hardware_id;  // empty: any, the parameters are of the engine alone
@@ -43,6 +56,7 @@ struct Calibration {
   bool continuous = false;  // of continuous batching; false: of static batches
   Efficiencies efficiencies;
   Bands bands;
+  LargestDegrees degrees;
   std::optional<int64_t> fit_time_unix_seconds;  // absent: it ships
 };
 

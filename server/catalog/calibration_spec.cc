@@ -57,4 +57,9 @@ void WriteBands(const Bands& bands, v1::CalibrationSpec& spec) {
   }
 }
 
+void WriteDegrees(const LargestDegrees& degrees, v1::CalibrationSpec& spec) {
+  spec.set_max_tensor_parallel(degrees.tensor_parallel);
+  spec.set_max_pipeline_parallel(degrees.pipeline_parallel);
+}
+
 }  // namespace foretoken::catalog

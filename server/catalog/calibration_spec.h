@@ -36,6 +36,8 @@ void WriteErrors(const std::array<MetricError, kNumMetrics>& errors, v1::Calibra
 // Of the metrics that have one.
 void WriteBands(const Bands& bands, v1::CalibrationSpec& spec);
 
+void WriteDegrees(const LargestDegrees& degrees, v1::CalibrationSpec& spec);
+
 }  // namespace foretoken::catalog
 
 #endif  // FORETOKEN_SERVER_CATALOG_CALIBRATION_SPEC_H_

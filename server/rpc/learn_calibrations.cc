@@ -76,6 +76,16 @@ std::string DigestOf(const Group& group, const std::vector<int>& used) {
   return catalog::Sha256Hex(bytes);
 }
 
+LargestDegrees DegreesOf(const Group& group, const std::vector<int>& used) {
+  LargestDegrees degrees;
+  for (const int index : used) {
+    const v1::Deployment& d = group.request.samples(group.indices[static_cast<size_t>(index)]).deployment();
+    degrees.Add(
+        {.tensor_parallel = std::max(1, d.tensor_parallel()), .pipeline_parallel = std::max(1, d.pipeline_parallel())});
+  }
+  return degrees;
+}
+
 // One level, drawn to the calibration `parent`.
 v1::CalibrationSpec SpecOf(const Group& group, const std::string& hardware_id, const std::string& parent,
                            const Efficiencies& prior, const LevelFit& level) {
@@ -91,6 +101,7 @@ v1::CalibrationSpec SpecOf(const Group& group, const std::string& hardware_id, c
   catalog::WriteParameters(prior, kHardwareFitOptions.freedom, level.fit, spec);
   catalog::WriteErrors(level.quality.errors, spec);
   catalog::WriteBands(level.quality.bands, spec);
+  catalog::WriteDegrees(DegreesOf(group, level.used), spec);
   spec.set_samples_used(static_cast<int>(level.used.size()));
   spec.set_sample_digest(DigestOf(group, level.used));
   spec.mutable_fit_time()->set_seconds(absl::ToUnixSeconds(group.now));

@@ -23,7 +23,9 @@ struct Unitless {
   const char* names;
 };
 constexpr Unitless kUnitless[] = {
-    {"parallel degrees", " tensor_parallel pipeline_parallel expert_parallel data_parallel "},
+    {"parallel degrees",
+     " tensor_parallel pipeline_parallel expert_parallel data_parallel "
+     "max_tensor_parallel max_pipeline_parallel "},
     {"elements, heads, layers and experts, named as in config.json",
      " num_full_attention_layers q_lora_rank kv_lora_rank qk_rope_head_dim qk_nope_head_dim v_head_dim "
      "num_experts num_experts_per_tok moe_intermediate_size num_shared_experts "

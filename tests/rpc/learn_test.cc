@@ -43,6 +43,25 @@ TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
   EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
 }
 
+TEST_F(LearnTest, DegreesBeyondTheSamplesAreWarnedOf) {
+  v1::RegisterHardwareRequest request = Request();
+  ASSERT_TRUE(Send(request).ok());
+  EXPECT_EQ(response_.calibration_report().calibrations(0).max_tensor_parallel(), 1);
+  v1::Scenario scenario = Scenario(8, 512, 128);
+  scenario.set_hardware_id("acme-one");
+  scenario.mutable_deployment()->set_engine("acme@1");
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  EXPECT_TRUE(response.estimate().warnings().empty());
+  scenario.mutable_deployment()->set_tensor_parallel(4);
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  ASSERT_EQ(response.estimate().warnings_size(), 1);
+  EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_EXTRAPOLATED);
+  EXPECT_EQ(response.estimate().warnings(0).field(), "deployment.tensor_parallel");
+  EXPECT_EQ(response.estimate().warnings(0).message(),
+            "tensor_parallel 4; calibration acme-one.acme-1 was fitted to runs of up to 1");
+}
+
 // Half as fast as the prior at every rate: the calibration of continuous batching follows.
 TEST_F(LearnTest, SamplesAtARequestRate) {
   const auto at = [this](const std::string& hardware, double rate) {

@@ -85,6 +85,11 @@ void WriteEvidence(const Efficiencies& fit, const Keep& knew, const std::vector<
   spec.set_model_version(kModelVersion);
   spec.set_sample_digest(DigestOf(knew, rows));
   catalog::WriteErrors(ErrorsOf(fit, knew, rows, unseen.errors), spec);
+  LargestDegrees degrees;
+  for (const Row& row : rows) {
+    if (knew(row)) degrees.Add(row.sample.scenario.deployment);
+  }
+  catalog::WriteDegrees(degrees, spec);
   const auto band = [&c = unseen.bands](int metric) { return TestedBandOf(c.predictions, metric, *c.bands); };
   catalog::WriteBands({band(kTtft), band(kTpot), band(kE2e)}, spec);
 }
