@@ -49,14 +49,15 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
        "deployment.engine"});
 }
 
-// What devices send each other beyond the degrees of the samples is carried over from fewer devices.
+// What devices send each other where no sample tells: of devices that were never seen together, or of more than twice
+// as many as were.
 void WarnOfDegrees(const Scenario& scenario, std::vector<Warning>* warnings) {
   if (warnings == nullptr || scenario.calibration == nullptr) return;
   const auto warn = [&](const char* field, int asked, int largest) {
-    if (largest == 0 || asked <= largest) return;
+    if (largest == 0 || asked <= (largest == 1 ? 1 : 2 * largest)) return;
     warnings->push_back({WarningCode::kExtrapolated,
                          absl::StrCat(field, " ", asked, "; calibration ", scenario.calibration->id,
-                                      " was fitted to runs of up to ", largest),
+                                      " rests on runs of up to ", largest),
                          absl::StrCat("deployment.", field)});
   };
   const LargestDegrees& seen = scenario.calibration->degrees;

@@ -176,5 +176,25 @@ TEST(FitTest, WithoutSamplesIsTheParent) {
   }
 }
 
+// Twice the devices of any sample are near enough, but not two where each sample had one.
+TEST(LargestDegreesTest, FarBeyondTheSamplesIsWarnedOf) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  const auto warned = [&](int largest, int tensor_parallel) {
+    const Calibration calibration{
+        .id = "c", .efficiencies = GenericPrior(), .degrees = {.tensor_parallel = largest, .pipeline_parallel = 1}};
+    Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+    scenario.calibration = &calibration;
+    scenario.deployment.tensor_parallel = tensor_parallel;
+    const Estimate estimate = MustEstimate(scenario);
+    return !estimate.warnings.empty() && estimate.warnings[0].code == WarningCode::kExtrapolated;
+  };
+  EXPECT_FALSE(warned(1, 1));
+  EXPECT_TRUE(warned(1, 2));
+  EXPECT_FALSE(warned(4, 8));
+  EXPECT_TRUE(warned(4, 16));
+  EXPECT_FALSE(warned(0, 16));  // not stated
+}
+
 }  // namespace
 }  // namespace foretoken

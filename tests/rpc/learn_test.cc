@@ -59,7 +59,7 @@ TEST_F(LearnTest, DegreesBeyondTheSamplesAreWarnedOf) {
   EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_EXTRAPOLATED);
   EXPECT_EQ(response.estimate().warnings(0).field(), "deployment.tensor_parallel");
   EXPECT_EQ(response.estimate().warnings(0).message(),
-            "tensor_parallel 4; calibration acme-one.acme-1 was fitted to runs of up to 1");
+            "tensor_parallel 4; calibration acme-one.acme-1 rests on runs of up to 1");
 }
 
 // Half as fast as the prior at every rate: the calibration of continuous batching follows.
