@@ -54,7 +54,7 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
 void WarnOfDegrees(const Scenario& scenario, std::vector<Warning>* warnings) {
   if (warnings == nullptr || scenario.calibration == nullptr) return;
   const auto warn = [&](const char* field, int asked, int largest) {
-    if (largest == 0 || asked <= (largest == 1 ? 1 : 2 * largest)) return;
+    if (largest == 0 || asked <= (largest == 1 ? 1 : 2.0 * largest)) return;
     warnings->push_back({WarningCode::kExtrapolated,
                          absl::StrCat(field, " ", asked, "; calibration ", scenario.calibration->id,
                                       " rests on runs of up to ", largest),
@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenari
     others->speculator = *std::move(made);
   }
   if (scenario.disaggregation) {
-    absl::StatusOr<PrefillSide> made = MakePrefillSide(scenario, efficiencies, &warnings);
+    absl::StatusOr<PrefillSide> made = MakePrefillSide(scenario, efficiencies, warnings);
     if (!made.ok()) return made.status();
     others->prefill_side = *std::move(made);
   }

@@ -34,6 +34,16 @@ absl::Status OfPrefillSide(const absl::Status& status) {
   return RefusalWithDetail(absl::StrCat("prefill side: ", status.message()), detail);
 }
 
+// Likewise of its warnings; what the decode side has said already holds for both.
+void AddWarningsOfPrefillSide(std::vector<Warning> own, std::vector<Warning>& warnings) {
+  for (Warning& warning : own) {
+    if (std::find(warnings.begin(), warnings.end(), warning) != warnings.end()) continue;
+    warning.field.insert(0, kPath);
+    warning.message.insert(0, "prefill side: ");
+    warnings.push_back(std::move(warning));
+  }
+}
+
 // Network of the devices that hold one sequence.
 std::optional<BytesPerSecond> ReplicaNetwork(const Hardware& hardware, const Deployment& deployment) {
   const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
@@ -57,11 +67,13 @@ absl::StatusOr<BytesPerSecond> TransferRate(const Scenario& scenario, const Effi
 }  // namespace
 
 absl::StatusOr<PrefillSide> MakePrefillSide(const Scenario& scenario, const Efficiencies& efficiencies,
-                                            std::vector<Warning>* warnings) {
+                                            std::vector<Warning>& warnings) {
   const Disaggregation& d = *scenario.disaggregation;
   Scenario side = SideScenario(scenario);
-  absl::StatusOr<StepModel> model = MakeStepModel(side, efficiencies, warnings);
+  std::vector<Warning> own;
+  absl::StatusOr<StepModel> model = MakeStepModel(side, efficiencies, &own);
   if (!model.ok()) return OfPrefillSide(model.status());
+  AddWarningsOfPrefillSide(std::move(own), warnings);
   const Capacity capacity = MeasureCapacity(side, model->shard, model->machine);
   if (!capacity.Fits()) return OfPrefillSide(OutOfMemory(side, capacity, model->machine));
   const absl::StatusOr<BytesPerSecond> transfer = TransferRate(scenario, efficiencies);

@@ -31,7 +31,7 @@ struct PrefillSide {
 // REQUIRES: scenario.disaggregation. Errors, with paths below disaggregated_prefill: kMissingFigure, kOutOfMemory;
 // kMissingFigure for transfer_bytes_per_second where the network of a side is not stated either.
 absl::StatusOr<PrefillSide> MakePrefillSide(const Scenario& scenario, const Efficiencies& efficiencies,
-                                            std::vector<Warning>* warnings);
+                                            std::vector<Warning>& warnings);
 
 // KV cache of one sequence of `tokens` over the whole model: a windowed layer sends its window only.
 Bytes TransferredKv(const Model& model, Dtype kv_cache_dtype, double tokens);

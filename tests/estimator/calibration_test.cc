@@ -196,5 +196,28 @@ TEST(LargestDegreesTest, FarBeyondTheSamplesIsWarnedOf) {
   EXPECT_FALSE(warned(0, 16));  // not stated
 }
 
+// Of a prefill side under its own path, and once where it says what the decode side has said.
+TEST(LargestDegreesTest, ThePrefillSideIsNamed) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  const Calibration calibration{
+      .id = "c", .efficiencies = GenericPrior(), .degrees = {.tensor_parallel = 1, .pipeline_parallel = 1}};
+  const auto fields = [&](int decode, int prefill) {
+    Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
+    scenario.calibration = &calibration;
+    scenario.disaggregation =
+        Disaggregation{.hardware = &hardware, .deployment = scenario.deployment, .transfer = GigabytesPerSecond(10)};
+    scenario.deployment.tensor_parallel = decode;
+    scenario.disaggregation->deployment.tensor_parallel = prefill;
+    std::vector<std::string> of_warnings;
+    for (const Warning& warning : MustEstimate(scenario).warnings) of_warnings.push_back(warning.field);
+    return of_warnings;
+  };
+  using Fields = std::vector<std::string>;
+  EXPECT_EQ(fields(1, 1), Fields());
+  EXPECT_EQ(fields(1, 2), Fields({"disaggregated_prefill.deployment.tensor_parallel"}));
+  EXPECT_EQ(fields(2, 2), Fields({"deployment.tensor_parallel"}));
+}
+
 }  // namespace
 }  // namespace foretoken
