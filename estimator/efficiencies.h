@@ -14,12 +14,15 @@ struct Efficiencies {
   double gemm = 1;               // e_c, of the matrix peak, at many rows
   double prefill_attention = 1;  // e_a, of the matrix peak
   double decode_attention = 1;   // e_d, of the fp32 vector peak, damped by vector_reference
-  double weight_read = 1;        // e_w, of memory bandwidth
+  double weight_read = 1;        // e_w, of memory bandwidth; see weight_read_balance
   double kv_read = 1;            // e_k, of memory bandwidth
   double elementwise = 1;        // of memory bandwidth
   double link = 1;               // e_n, of link bandwidth
 
   double gemm_half_rows = 0;  // M0: rows whose time a GEMM pays on top of its own
+  // beta: largest VectorBalance (machine.h) of the devices that e_w was fitted to; CarriedTo follows it. 0: e_w is
+  // taken as it is.
+  double weight_read_balance = 0;
   // r: FLOPs that an element serves each time it comes from memory to the matrix units.
   double gemm_reuse = std::numeric_limits<double>::infinity();
   // P_ref: decode attention scales with the square root of a device's fp32 peak over it; 0: in proportion to the peak.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/errors.h"
@@ -131,6 +132,19 @@ absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<
   return MissingFigure(hardware, order.front().field, absl::StrCat("computing in ", std::string(DtypeName(dtype))));
 }
 
+double VectorBalance(const Hardware& hardware) {
+  if (!hardware.peak.fp32 || !hardware.memory_bandwidth) return 0;
+  return std::sqrt(hardware.peak.fp32->value() / 1e12) / (hardware.memory_bandwidth->value() / 1e12);
+}
+
+Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies) {
+  const double measured = std::exchange(efficiencies.weight_read_balance, 0);
+  if (measured <= 0) return efficiencies;
+  const double risen = efficiencies.weight_read * VectorBalance(hardware) / measured;
+  efficiencies.weight_read = std::max(efficiencies.weight_read, std::min(risen, GenericPrior().weight_read));
+  return efficiencies;
+}
+
 absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   if (!hardware.memory_bandwidth) return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
@@ -160,7 +174,7 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
       .prefill_attention = attention,
       .decode_attention = efficiencies.speed_of_light ? roof : std::min(VectorRate(vector, efficiencies), roof),
       .latent_decode_attention = attention,
-      .weight_read = memory * efficiencies.weight_read,
+      .weight_read = memory * CarriedTo(hardware, efficiencies).weight_read,
       .kv_read = memory * efficiencies.kv_read,
       .elementwise = memory * efficiencies.elementwise,
       .fabric = *fabric,

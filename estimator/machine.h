@@ -53,6 +53,15 @@ struct Peak {
 // Errors: kMissingFigure where no peak serves.
 absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);
 
+// Lanes that ask, for what memory can give: sqrt(fp32 peak / 1 TFLOP/s) / (memory bandwidth / 1 TB/s). 0: one of them
+// is not stated.
+double VectorBalance(const Hardware& hardware);
+
+// What efficiencies that were fitted to other devices come to on this one. A share of bandwidth below the generic
+// prior's is of kernels whose lanes cannot ask for more: with more lanes to a byte it rises, up to the prior's.
+// Formula, source: docs/model.md, "Levels".
+Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies);
+
 // Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.
 absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings);

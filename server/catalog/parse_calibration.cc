@@ -72,6 +72,8 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .efficiencies = GenericPriorOf(spec.continuous())};
   calibration.degrees = {.tensor_parallel = checks.Int("max_tensor_parallel", spec.max_tensor_parallel(), 0),
                          .pipeline_parallel = checks.Int("max_pipeline_parallel", spec.max_pipeline_parallel(), 0)};
+  calibration.efficiencies.weight_read_balance =
+      checks.Between("max_vector_balance", spec.max_vector_balance(), 0, 1e6);
   if (spec.has_fit_time()) calibration.fit_time_unix_seconds = spec.fit_time().seconds();
   if (!CheckCounts(checks, spec)) return InvalidFields(violations);
   for (int i = 0; i < spec.parameters_size(); ++i) {

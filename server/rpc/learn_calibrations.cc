@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "estimator/calibration/hardware_fit.h"
 #include "estimator/errors.h"
+#include "estimator/machine.h"
 #include "server/catalog/calibration_spec.h"
 #include "server/catalog/digest.h"
 
@@ -149,7 +150,10 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
   const auto& [engine, continuous] = group.key;
   const Calibration* shipped = snapshot.calibrations().Find(spec.id(), engine, /*model_id=*/"", continuous);
   FitParent parent{.efficiencies = GenericPriorOf(continuous), .bands = {}};
-  if (shipped != nullptr) parent = {.efficiencies = shipped->efficiencies, .bands = shipped->bands};
+  if (shipped != nullptr) {
+    const Hardware& hardware = *samples.front().scenario.hardware;
+    parent = {.efficiencies = CarriedTo(hardware, shipped->efficiencies), .bands = shipped->bands};
+  }
   const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples, group.abandoned);
   if (absl::IsCancelled(fit.status())) return fit.status();
   if (!fit.ok()) {

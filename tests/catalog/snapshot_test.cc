@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "estimator/errors.h"
+#include "estimator/machine.h"
 #include "server/catalog/bundle.h"
+#include "server/catalog/embedded.h"
 #include "server/catalog/overlay.h"
 
 namespace foretoken::catalog {
@@ -53,6 +56,21 @@ TEST(SnapshotTest, WordsInAnotherOrderAndRepositoryNamesFindTheirId) {
     const std::string message(catalog->FindHardware(asked, "hardware_id").status().message());
     EXPECT_NE(message.find("did you mean acme-h100-sxm-80gb"), std::string::npos) << message;
   }
+}
+
+// docs/model.md, "Levels": llama.cpp was measured on the A100 40GB and the H100 SXM, and is asked about anything.
+TEST(SnapshotTest, AnEngineReadsMoreOfABandwidthThatMoreLanesAskFor) {
+  const auto snapshot = Overlay(*LoadEmbeddedBundle()).MakeSnapshot();
+  const Calibration* engine = snapshot->calibrations().Find("", "llama.cpp", "", /*continuous=*/false);
+  ASSERT_NE(engine, nullptr);
+  const auto share = [&](const char* id) {
+    return CarriedTo((*snapshot->FindHardware(id, ""))->hardware, engine->efficiencies).weight_read;
+  };
+  EXPECT_NEAR(engine->efficiencies.weight_read_balance, std::sqrt(19.5) / 1.555, 1e-6);
+  EXPECT_NEAR(engine->efficiencies.weight_read, 0.526, 5e-4);
+  EXPECT_EQ(share("nvidia-a100-sxm-80gb"), engine->efficiencies.weight_read);
+  EXPECT_NEAR(share("nvidia-h100-pcie-80gb"), 0.648, 5e-4);
+  EXPECT_EQ(share("nvidia-rtx-3090-24gb"), 0.75);
 }
 
 }  // namespace

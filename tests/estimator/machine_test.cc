@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/estimator/fixtures.h"
 
 namespace foretoken {
@@ -33,6 +35,40 @@ TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
   EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(624));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "hardware_spec.peak.int4_ops_per_second");
+}
+
+// Fitted to devices of as many lanes to a byte as an A100's.
+Efficiencies OfFewLanes(double weight_read) {
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.weight_read = weight_read;
+  efficiencies.weight_read_balance = VectorBalance(A100());
+  return efficiencies;
+}
+
+// docs/model.md, "Levels": 4.42 / 2.039 of an A100; four times the lanes are twice the balance.
+TEST(CarriedToTest, MoreLanesReadMore) {
+  Hardware hardware = A100();
+  EXPECT_NEAR(VectorBalance(hardware), std::sqrt(19.5) / 2.039, 1e-6);
+  hardware.peak.fp32 = Teraflops(19.5 * 1.44);
+  EXPECT_NEAR(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.6, 1e-9);
+  const absl::StatusOr<Machine> machine = MakeMachine(hardware, {}, OfFewLanes(0.5), nullptr);
+  ASSERT_TRUE(machine.ok());
+  EXPECT_NEAR(machine->weight_read / machine->memory_peak, 0.6, 1e-9);
+  hardware.peak.fp32 = Teraflops(19.5 * 4);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, GenericPrior().weight_read);
+}
+
+TEST(CarriedToTest, NothingElseChangesAShare) {
+  Hardware hardware = A100();
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read_balance, 0);
+  hardware.peak.fp32 = Teraflops(5);  // fewer lanes: nothing tells that they bind
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  hardware.peak.fp32 = Teraflops(100);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.9)).weight_read, 0.9);  // reaches more than the prior: the memory binds
+  EXPECT_EQ(CarriedTo(hardware, GenericPrior()).weight_read, GenericPrior().weight_read);
+  hardware.peak.fp32.reset();
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
 }
 
 }  // namespace

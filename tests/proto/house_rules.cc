@@ -43,7 +43,7 @@ constexpr Unitless kUnitless[] = {
     {"shares and ratios",
      " memory_utilization compute_utilization bandwidth_utilization peak_to_average_bandwidth probability "
      "coverage headroom mbu mfu r2 prefill_r2 decode_r2 progress roofline_exponent acceptance_rate "
-     "expert_load_imbalance "
+     "expert_load_imbalance max_vector_balance "
      "low_ratio high_ratio max_median_ape in_sample_median_ape in_sample_mean_ape in_sample_bias "
      "cross_validated_median_ape prefill_utilization decode_utilization "},
     {"amounts in the caller's currency", " price_per_device_hour cost_per_request cost_per_million_output_tokens "},

@@ -127,7 +127,9 @@ Predictions RegisterFive(const std::vector<Row>& rows) {
     }
     for (const auto& [engine, of_engine] : by_engine) {
       const Calibration* parent = fitted.Find(device, engine, "", false);
-      RegisterOn({parent != nullptr ? parent->efficiencies : GenericPrior()}, of_engine, predictions);
+      const Hardware& hardware = *of_engine.front()->sample.scenario.hardware;
+      RegisterOn({parent != nullptr ? CarriedTo(hardware, parent->efficiencies) : GenericPrior()}, of_engine,
+                 predictions);
     }
   }
   return predictions;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "estimator/calibration/device_fit.h"
 #include "estimator/calibration/parameters.h"
+#include "estimator/machine.h"
 
 namespace foretoken::validation {
 namespace {
@@ -88,7 +89,12 @@ Level FitLevel(std::string engine, const Level* parent, const std::vector<Row>& 
   level.prior = parent != nullptr ? parent->fit.efficiencies : GenericPrior();
   const std::vector<Sample> samples = SamplesOf(rows, keep);
   level.samples = static_cast<int>(samples.size());
+  level.prior.weight_read_balance = 0;
   level.fit = RememberedFit(level.prior, samples, kHardwareFitOptions);
+  for (const Sample& sample : samples) {
+    double& largest = level.fit.efficiencies.weight_read_balance;
+    largest = std::max(largest, VectorBalance(*sample.scenario.hardware));
+  }
   return level;
 }
 
@@ -142,8 +148,9 @@ std::vector<Level> FitDeviceLevels(const Row& of, const std::vector<Row>& rows, 
   const Keep others = And(tuned, Not(of_device));
   std::optional<Level> parent = FitVersion(of, rows, others);
   if (!parent) parent = FitEngine(of.engine, rows, others);
-  const Efficiencies prior = parent ? parent->fit.efficiencies : GenericPrior();
   const std::vector<Sample> samples = SamplesOf(rows, And(keep, of_device));
+  const Hardware& hardware = *of.sample.scenario.hardware;
+  const Efficiencies prior = parent ? CarriedTo(hardware, parent->fit.efficiencies) : GenericPrior();
   const DeviceFit& fit = RememberedDevice(prior, samples);
   const bool without_models = fit.device.used.size() < samples.size();
   std::vector<Level> levels = {LevelOf(of, parent ? parent->Id() : "", prior, fit.device)};
