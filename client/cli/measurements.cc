@@ -17,17 +17,12 @@ namespace foretoken::cli {
 namespace {
 
 const std::vector<std::string>& Known() {
-  static const auto& columns = *new std::vector<std::string>{"hardware",        "model",
-                                                             "engine",          "engine_version",
-                                                             "tensor_parallel", "pipeline_parallel",
-                                                             "expert_parallel", "data_parallel",
-                                                             "weight_dtype",    "activation_dtype",
-                                                             "kv_cache_dtype",  "batching",
-                                                             "batch_size",      "request_rate",
-                                                             "prompt_tokens",   "output_tokens",
-                                                             "ttft_s",          "tpot_s",
-                                                             "e2e_s",           "prefill_chunk_tokens",
-                                                             "source"};
+  static const auto& columns = *new std::vector<std::string>{
+      "hardware",           "model",           "engine",        "engine_version", "tensor_parallel",
+      "pipeline_parallel",  "expert_parallel", "data_parallel", "weight_dtype",   "activation_dtype",
+      "kv_cache_dtype",     "batching",        "batch_size",    "request_rate",   "prompt_tokens",
+      "output_tokens",      "ttft_s",          "tpot_s",        "e2e_s",          "prefill_chunk_tokens",
+      "memory_utilization", "source"};
   return columns;
 }
 
@@ -116,6 +111,7 @@ v1::Deployment ReadDeployment(RowReader& row) {
   deployment.set_engine(Engine(row));
   const std::optional<int32_t> chunk = row.Whole("prefill_chunk_tokens", 1);
   if (chunk.has_value()) deployment.set_prefill_chunk_tokens(*chunk);
+  if (const auto share = row.Positive("memory_utilization", "share")) deployment.set_memory_utilization(*share);
   return deployment;
 }
 

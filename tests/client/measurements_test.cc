@@ -46,6 +46,17 @@ TEST(MeasurementsTest, ARateOfRequests) {
   EXPECT_EQ(read("-1").status.message(), "request_rate \"-1\"; allowed: finite requests/s above 0");
 }
 
+TEST(MeasurementsTest, AShareOfTheMemory) {
+  const auto read = [](const std::string& share) {
+    std::istringstream in("hardware,model,batch_size,memory_utilization,prompt_tokens,output_tokens,ttft_s\n" +
+                          ("g,m,1," + share) + ",100,10,0.5\n");
+    return ReadMeasurements("m.csv", in).value().rows[0];
+  };
+  EXPECT_EQ(read("1").sample.deployment().memory_utilization(), 1);
+  EXPECT_FALSE(read("").sample.deployment().has_memory_utilization());
+  EXPECT_EQ(read("0").status.message(), "memory_utilization \"0\"; allowed: finite share above 0");
+}
+
 TEST(MeasurementsTest, BadRowsAreToldAndTheRestGoesOn) {
   struct Case {
     const char* name;
