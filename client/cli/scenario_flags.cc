@@ -177,6 +177,16 @@ absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
 
 }  // namespace
 
+std::string FlagOfField(std::string_view name) {
+  for (const Group& group : kGroups) {
+    for (const Flag& flag : group.flags) {
+      const std::string_view names = flag.names;
+      if (FieldOf(flag).name() == name) return std::string(names.substr(names.find("--")));
+    }
+  }
+  return "";
+}
+
 void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
   for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {

@@ -8,6 +8,7 @@
 #include <istream>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "foretoken/v1/scenario.pb.h"
@@ -37,6 +38,9 @@ class ScenarioFlags {
   std::string preset_;
   std::map<std::string, std::string> texts_;  // by field path; empty: not given
 };
+
+// The flag of a field by the field's own name ("tensor_parallel": "--tp"); empty: it has none.
+std::string FlagOfField(std::string_view name);
 
 }  // namespace foretoken::cli
 

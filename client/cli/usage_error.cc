@@ -4,6 +4,9 @@
 #include <numeric>
 #include <string_view>
 
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "client/cli/scenario_flags.h"
 #include "client/printable.h"
 
 namespace foretoken::cli {
@@ -27,10 +30,10 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// " (did you mean NAME?)", or nothing.
-std::string DidYouMean(const std::string& asked, const std::vector<std::string>& known) {
+// " (did you mean NAME?)", or nothing. `guess` stands where none of those known is close.
+std::string DidYouMean(const std::string& asked, const std::vector<std::string>& known, const std::string& guess = "") {
   size_t fewest = kMostEdits + 1;
-  std::string closest;
+  std::string closest = guess;
   for (const std::string& name : known) {
     const size_t edits = EditDistance(asked, name);
     if (edits >= fewest) continue;
@@ -52,6 +55,14 @@ void AddFlags(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
+}
+
+// " (did you mean --tp?)" of --tpp and of --tensor-parallel=8, which is the field's name, where --tp is known.
+std::string FlagMeant(const std::string& asked, const std::vector<std::string>& known) {
+  const std::string name = asked.substr(0, asked.find('='));
+  const std::string flag = FlagOfField(absl::StrReplaceAll(absl::StripPrefix(name, "--"), {{"-", "_"}}));
+  const bool takes_it = std::find(known.begin(), known.end(), flag) != known.end();
+  return DidYouMean(name, known, takes_it ? flag : "");
 }
 
 [[noreturn]] void RefuseEmpty(const std::string& name) {
@@ -99,7 +110,7 @@ std::string UsageError(const CLI::App* app, const CLI::Error& error) {
     std::vector<std::string> known;
     AddFlags(*app, known);
     for (const CLI::App* command : chosen) AddFlags(*command, known);
-    what = absl::StrCat("unknown flag ", *flag, DidYouMean(*flag, known));
+    what = absl::StrCat("unknown flag ", *flag, FlagMeant(*flag, known));
   }
   const std::string command = chosen.empty() ? "" : absl::StrCat(" ", chosen.front()->get_name());
   return absl::StrCat("foretoken: ", client::Printable(what), "; foretoken", command,

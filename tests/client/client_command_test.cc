@@ -128,6 +128,9 @@ TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
   EXPECT_EQ(Run({"nonsense"}).err, "foretoken: unknown command \"nonsense\"; foretoken --help tells what is allowed\n");
   EXPECT_EQ(Run({"estimate", "m", "h", "--tpp", "4"}).err,
             "foretoken: unknown flag --tpp (did you mean --tp?); foretoken estimate --help tells what is allowed\n");
+  EXPECT_THAT(Run({"estimate", "m", "h", "--prompt-tokens=4"}).err, HasSubstr("(did you mean --prompt?)"));
+  EXPECT_THAT(Run({"explain", "m", "h", "--tensor_parallel", "4"}).err, HasSubstr("(did you mean --tp?)"));
+  EXPECT_THAT(Run({"list", "models", "--tensor-parallel", "4"}).err, Not(HasSubstr("did you mean")));
   EXPECT_EQ(
       Run({"estimate", "m", "h", "--output", "yaml"}).err,
       "foretoken: --output: \"yaml\"; allowed: text, json, csv; foretoken estimate --help tells what is allowed\n");
