@@ -55,7 +55,7 @@ KvRoom RoomInMemory(const Replica& replica, const Backlog& backlog) {
   const Shard& shard = replica.model.shard;
   const Bytes per_token = c.kv_per_sequence / (static_cast<double>(w.prompt_tokens) + w.output_tokens);
   const double sequences = backlog.running + backlog.in_flight.count + backlog.waiting.count + backlog.arriving.count;
-  const Bytes all = RoomForKv(c, StepActivations(replica.scenario, shard, std::min(sequences, c.largest_batch)));
+  const Bytes all = RoomForKv(c, c.activations(std::min(sequences, c.largest_batch)));
   const Bytes held = backlog.running * KvPerSequence(shard, std::ceil(backlog.context));
   return {.free = std::floor(std::max(Bytes(0), all - held) / per_token), .after = std::floor(all / per_token)};
 }

@@ -58,17 +58,17 @@ void AddModel(const Shard& shard, double tokens, Capacity& c) {
   c.kv_per_token += KvOfTokens(shard, shard.layers);
 }
 
-std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
-std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
-
-}  // namespace
-
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
   const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
   return {.step = BudgetOf(scenario),
           .per_step_token = ActivationPerToken(shard, scenario, context),
           .per_sequence = LogitsPerSequence(scenario, shard)};
 }
+
+std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
+std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
+
+}  // namespace
 
 double LargestBatch(const BatchBytes& bytes, Bytes room) {
   constexpr double kMost = (1 << 30) - 1;
@@ -85,23 +85,19 @@ double LargestBatch(const BatchBytes& bytes, Bytes room) {
   return batch;
 }
 
-Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch) {
-  return ActivationBytes(scenario, shard)(batch);
-}
-
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine) {
   const Workload& w = scenario.workload;
   const bool keeps = w.kv_cache_mode != KvCacheMode::kNone;
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
   c.batch = scenario.deployment.PerReplica(w.batch_size);
-  BatchBytes bytes = ActivationBytes(scenario, shard);
-  c.activations = bytes(c.batch);
+  c.activations = ActivationBytes(scenario, shard);
   const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
   AddModel(shard, context, c);
   if (scenario.speculation) {
     AddModel(MakeShard(*scenario.speculation->draft, DraftDeployment(scenario)), context, c);
   }
+  BatchBytes bytes = c.activations;
   bytes.per_sequence += c.kv_per_sequence;
   c.largest_batch = LargestBatch(bytes, c.usable - c.weights);
   return c;
@@ -109,6 +105,7 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
 
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine) {
   const int tp = SmallestTensorParallel(scenario, machine);
+  const Bytes activations = capacity.activations(capacity.batch);
   const auto told = [&](std::string (*amount)(Bytes)) {
     const Bytes kv = capacity.batch * capacity.kv_per_sequence;
     return absl::StrFormat(
@@ -116,8 +113,8 @@ absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, con
         "usable; largest batch_size that fits at tensor_parallel %d: %.0f; smallest tensor_parallel that fits this "
         "batch: %s",
         scenario.model->id, scenario.hardware->id, scenario.workload.batch_size,
-        amount(capacity.weights + capacity.activations + kv), amount(capacity.weights), amount(capacity.activations),
-        amount(kv), amount(capacity.usable), amount(machine.memory_capacity), scenario.deployment.tensor_parallel,
+        amount(capacity.weights + activations + kv), amount(capacity.weights), amount(activations), amount(kv),
+        amount(capacity.usable), amount(machine.memory_capacity), scenario.deployment.tensor_parallel,
         capacity.largest_batch * scenario.deployment.data_parallel, tp > 0 ? absl::StrCat(tp) : "none up to 1024");
   };
   return RefusalWithDetail(told(InGigabytes),

@@ -38,8 +38,6 @@ struct BatchBytes {
   Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
 };
 
-BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard);
-
 // Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below
 // 2^31.
 inline double KeptTokens(const AttentionGroup& group, double context) {
@@ -68,7 +66,7 @@ double LargestBatch(const BatchBytes& bytes, Bytes room);
 struct Capacity {
   Bytes usable;
   Bytes weights;
-  Bytes activations;         // of this batch
+  BatchBytes activations;    // of the largest step while so many sequences are on a replica
   Bytes kv_per_sequence;     // at the longest context, whole blocks
   Bytes kv_per_token;        // of a full-context layer stack, this device
   double batch = 0;          // per replica
@@ -76,9 +74,6 @@ struct Capacity {
 
   bool Fits() const { return batch <= largest_batch; }
 };
-
-// Activations of the largest step while `batch` sequences of the workload are on a replica.
-Bytes StepActivations(const Scenario& scenario, const Shard& shard, double batch);
 
 // REQUIRES: shard and machine of the scenario's model, hardware and deployment.
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine);

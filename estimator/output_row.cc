@@ -88,20 +88,19 @@ OutputRow::OutputRow(const Scenario& scenario, const StepModel& model, const Ope
       model_(&model),
       method_(method),
       capacity_(MeasureCapacity(scenario_, model.shard, model.machine)),
-      activations_(ActivationBytes(scenario_, model.shard)),
       decode_(model, scenario_.workload, capacity_.batch) {
   shared_.method = method.efficiencies->speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
 }
 
 // The rule of LargestBatch for the batch that the row has.
 inline bool OutputRow::Fits(Bytes kv_per_sequence) const {
-  BatchBytes bytes = activations_;
+  BatchBytes bytes = capacity_.activations;
   bytes.per_sequence += kv_per_sequence;
   return bytes(capacity_.batch) <= capacity_.usable - capacity_.weights;
 }
 
 double OutputRow::LargestBatchWith(Bytes kv_per_sequence) const {
-  BatchBytes bytes = activations_;
+  BatchBytes bytes = capacity_.activations;
   bytes.per_sequence += kv_per_sequence;
   return LargestBatch(bytes, capacity_.usable - capacity_.weights);
 }
@@ -127,7 +126,7 @@ void OutputRow::KvCacheBytes(const OutputBlock& block, double* out) const {
 }
 
 void OutputRow::FreeBytes(const OutputBlock& block, double* out) const {
-  const Bytes beside = RoomForKv(capacity_, StepActivations(scenario_, model_->shard, served_.held));
+  const Bytes beside = RoomForKv(capacity_, capacity_.activations(served_.held));
   for (int i = 0; i < block.count; ++i) {
     out[i] = std::max(Bytes(0), beside - served_.held * Bytes(block.kv_per_sequence[i])).value();
   }

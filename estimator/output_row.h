@@ -80,7 +80,6 @@ class OutputRow {
   const StepModel* model_;
   OperatorMethod method_;
   Capacity capacity_;
-  BatchBytes activations_;
   Served served_;  // at the scenario's own output
   DecodePhase decode_;
   Bytes weights_read_;

@@ -27,11 +27,12 @@ std::optional<double> BatchInBalance(const Scenario& scenario) {
 
 MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
   const Bytes kv_cache = capacity.batch * capacity.kv_per_sequence;
-  const Bytes for_cache = capacity.usable - capacity.activations;
+  const Bytes activations = capacity.activations(capacity.batch);
+  const Bytes for_cache = capacity.usable - activations;
   return {
       .weights = capacity.weights,
       .kv_cache = kv_cache,
-      .activations = capacity.activations,
+      .activations = activations,
       .free = for_cache - capacity.weights - kv_cache,
       .largest_batch = capacity.largest_batch * scenario.deployment.data_parallel,
       .kv_tokens_capacity = TokensThatFit(for_cache, capacity.weights, capacity.kv_per_token),

@@ -69,7 +69,7 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
                    double running) {
   const Deployment& d = scenario.deployment;
   const Bytes kv = held * capacity.kv_per_sequence;
-  const Bytes activations = StepActivations(scenario, model.shard, running);
+  const Bytes activations = capacity.activations(running);
   const Bytes beside = RoomForKv(capacity, activations);
   Bytes kv_per_token = KvBytesPerToken(*scenario.model, d.kv_cache_dtype);
   if (scenario.speculation) {
