@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/rpc/learn_fixture.h"
 
 namespace foretoken::rpc {
@@ -41,6 +43,21 @@ TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
   specs.set_etag("*");  // the figures alone again: the calibration stays
   ASSERT_TRUE(Send(specs).ok());
   EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
+}
+
+// docs/model.md, "Levels": llama.cpp reads less than others where few lanes ask; here there are five times as many.
+TEST_F(LearnTest, ADeviceIsDrawnToWhatItsEngineComesToOnIt) {
+  v1::RegisterHardwareRequest request = Request();
+  request.mutable_spec()->mutable_peak()->set_fp32_flops_per_second(25 * 19.5e12);
+  for (v1::ProfileSample& sample : *request.mutable_samples()) sample.mutable_deployment()->set_engine("llama.cpp");
+  ASSERT_TRUE(Send(request).ok());
+  const v1::CalibrationSpec& learned = response_.calibration_report().calibrations(0);
+  EXPECT_EQ(learned.parent(), "llama.cpp");
+  EXPECT_EQ(learned.max_vector_balance(), 0) << "of one device";
+  const auto read = std::find_if(learned.parameters().begin(), learned.parameters().end(),
+                                 [](const auto& parameter) { return parameter.name() == "weight_read_efficiency"; });
+  ASSERT_NE(read, learned.parameters().end());
+  EXPECT_EQ(read->prior_value(), 0.75);
 }
 
 TEST_F(LearnTest, DegreesBeyondTheSamplesAreWarnedOf) {
