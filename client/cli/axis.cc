@@ -1,7 +1,6 @@
 #include "client/cli/axis.h"
 
 #include <cmath>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/enum_text.h"
+#include "client/cli/scenario_flags.h"
 
 namespace foretoken::cli {
 namespace {
@@ -19,35 +19,6 @@ constexpr char kForm[] = "FIELD=V,V,... or FIELD=FIRST..LAST or FIELD=FIRST..LAS
 absl::Status Wrong(std::string_view what, std::string_view allowed) {
   return absl::InvalidArgumentError(
       absl::StrCat("--axis \"", std::string(what), "\"; allowed: ", std::string(allowed)));
-}
-
-std::string FieldOf(const std::string& name) {
-  static const auto& aliases =
-      *new std::map<std::string, std::string>{{"batch", "workload.batch_size"},
-                                              {"prompt", "workload.prompt_tokens"},
-                                              {"output", "workload.output_tokens"},
-                                              {"cached", "workload.cached_prefix_tokens"},
-                                              {"tp", "deployment.tensor_parallel"},
-                                              {"pp", "deployment.pipeline_parallel"},
-                                              {"ep", "deployment.expert_parallel"},
-                                              {"dp", "deployment.data_parallel"},
-                                              {"chunk", "deployment.prefill_chunk_tokens"},
-                                              {"model", "model_id"},
-                                              {"hardware", "hardware_id"},
-                                              {"engine", "deployment.engine"},
-                                              {"weight-dtype", "deployment.weight_dtype"},
-                                              {"activation-dtype", "deployment.activation_dtype"},
-                                              {"kv-dtype", "deployment.kv_cache_dtype"},
-                                              {"draft", "speculative_decoding.draft_model_id"},
-                                              {"prefill-hardware", "disaggregated_prefill.hardware_id"},
-                                              {"draft-tokens", "speculative_decoding.draft_tokens"},
-                                              {"acceptance", "speculative_decoding.acceptance_rate"},
-                                              {"prefill-replicas", "disaggregated_prefill.prefill_replicas"},
-                                              {"decode-replicas", "disaggregated_prefill.decode_replicas"},
-                                              {"prefill-tp", "disaggregated_prefill.deployment.tensor_parallel"},
-                                              {"prefill-batch", "disaggregated_prefill.batch_size"}};
-  const auto alias = aliases.find(name);
-  return alias == aliases.end() ? name : alias->second;
 }
 
 bool IsText(const std::string& field) {
@@ -105,7 +76,9 @@ absl::StatusOr<v1::SweepAxis> ParseAxis(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) return Wrong(text, kForm);
   v1::SweepAxis axis;
-  axis.set_field(FieldOf(std::string(text.substr(0, equals))));
+  const std::string called(text.substr(0, equals));
+  const std::optional<ScenarioFlag> flag = FindScenarioFlag(called);
+  axis.set_field(flag ? flag->path : called);
   const std::string values(text.substr(equals + 1));
   if (!IsText(axis.field()) && absl::StrContains(values, "..")) {
     const std::optional<RangeText> range = ParseRange(values);

@@ -3,11 +3,10 @@
 //   workload.batch_size=1,2,4,8       numbers
 //   batch=1..256:log:9                9 numbers of equal ratio from 1 to 256, both included
 //   tp=1..64:lin:8                    8 numbers of equal difference
-//   output=1..16                      every whole number
+//   output-tokens=1..16               every whole number
 //   hardware_id=a,b  weight-dtype=bf16,fp8  engine=vllm@0.12.0,sglang
 //
-// Some fields have short names (FieldOf in axis.cc, docs/cli.md). Any other name is a path inside the scenario, which
-// the server judges.
+// A field is called as its flag, by its own name or by its path inside the scenario, which the server judges.
 #ifndef FORETOKEN_CLIENT_CLI_AXIS_H_
 #define FORETOKEN_CLIENT_CLI_AXIS_H_
 

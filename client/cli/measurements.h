@@ -3,9 +3,8 @@
 //
 // Columns: hardware, model, engine, engine_version, tensor_parallel, pipeline_parallel, expert_parallel, data_parallel,
 // weight_dtype, activation_dtype, kv_cache_dtype, batching, batch_size, request_rate, prompt_tokens, output_tokens,
-// prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. Any order; a column may be absent when it may
-// be blank.
-// A degree that is blank or 0 is 1; a blank time was not measured.
+// prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. Any order; a column may be absent when it
+// may be blank. A degree that is blank or 0 is 1; a blank time was not measured.
 #ifndef FORETOKEN_CLIENT_CLI_MEASUREMENTS_H_
 #define FORETOKEN_CLIENT_CLI_MEASUREMENTS_H_
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/cli/enum_text.h"
 #include "client/cli/field_path.h"
 #include "client/cli/message_file.h"
@@ -177,14 +178,18 @@ absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
 
 }  // namespace
 
-std::string FlagOfField(std::string_view name) {
+std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called) {
+  const std::string field_name = absl::StrReplaceAll(called, {{"-", "_"}});
+  std::optional<ScenarioFlag> by_field;
   for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {
-      const std::string_view names = flag.names;
-      if (FieldOf(flag).name() == name) return std::string(names.substr(names.find("--")));
+      const std::string names = flag.names;
+      const ScenarioFlag found{.name = names.substr(names.find("--")), .path = flag.path};
+      if (found.name == "--" + called) return found;
+      if (!by_field && FieldOf(flag).name() == field_name) by_field = found;
     }
   }
-  return "";
+  return by_field;
 }
 
 void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {

@@ -7,8 +7,8 @@
 
 #include <istream>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "foretoken/v1/scenario.pb.h"
@@ -39,8 +39,14 @@ class ScenarioFlags {
   std::map<std::string, std::string> texts_;  // by field path; empty: not given
 };
 
-// The flag of a field by the field's own name ("tensor_parallel": "--tp"); empty: it has none.
-std::string FlagOfField(std::string_view name);
+// A flag of the scenario: "--tp" for the field "deployment.tensor_parallel".
+struct ScenarioFlag {
+  std::string name;
+  std::string path;
+};
+
+// By what a person calls it: as the flag ("tp") or as its field ("tensor_parallel", "tensor-parallel").
+std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called);
 
 }  // namespace foretoken::cli
 

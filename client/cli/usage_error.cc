@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/cli/scenario_flags.h"
 #include "client/printable.h"
@@ -60,9 +60,9 @@ void AddFlags(const CLI::App& app, std::vector<std::string>& names) {
 // " (did you mean --tp?)" of --tpp and of --tensor-parallel=8, which is the field's name, where --tp is known.
 std::string FlagMeant(const std::string& asked, const std::vector<std::string>& known) {
   const std::string name = asked.substr(0, asked.find('='));
-  const std::string flag = FlagOfField(absl::StrReplaceAll(absl::StripPrefix(name, "--"), {{"-", "_"}}));
-  const bool takes_it = std::find(known.begin(), known.end(), flag) != known.end();
-  return DidYouMean(name, known, takes_it ? flag : "");
+  const std::optional<ScenarioFlag> flag = FindScenarioFlag(std::string(absl::StripPrefix(name, "--")));
+  const bool takes_it = flag && std::find(known.begin(), known.end(), flag->name) != known.end();
+  return DidYouMean(name, known, takes_it ? flag->name : "");
 }
 
 [[noreturn]] void RefuseEmpty(const std::string& name) {
