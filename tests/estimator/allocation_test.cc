@@ -16,12 +16,12 @@ long allocations = 0;
 
 }  // namespace
 
-void* operator new(size_t size) {
+// None is inlined, or GCC takes a free beside a call of `new`, or the reverse, for a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
 }
-// Not inlined, or GCC takes the free of what `new` gave for a mismatch where a sanitizer keeps it from seeing both.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
