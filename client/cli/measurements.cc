@@ -72,6 +72,16 @@ class RowReader {
 
   std::optional<double> Time(const std::string& column) { return Positive(column, "seconds"); }
 
+  // Above 0 to 1; nothing when blank.
+  std::optional<double> Share(const std::string& column) {
+    const std::string text = Text(column);
+    if (text.empty()) return std::nullopt;
+    double number;
+    if (absl::SimpleAtod(text, &number) && number > 0 && number <= 1) return number;
+    Fault(absl::StrCat(column, " \"", text, "\"; allowed: above 0 to 1"));
+    return std::nullopt;
+  }
+
   v1::Dtype Dtype(const std::string& column) {
     const std::string text = Text(column);
     if (text.empty()) return v1::DTYPE_UNSPECIFIED;
@@ -111,7 +121,7 @@ v1::Deployment ReadDeployment(RowReader& row) {
   deployment.set_engine(Engine(row));
   const std::optional<int32_t> chunk = row.Whole("prefill_chunk_tokens", 1);
   if (chunk.has_value()) deployment.set_prefill_chunk_tokens(*chunk);
-  if (const auto share = row.Positive("memory_utilization", "share")) deployment.set_memory_utilization(*share);
+  if (const auto share = row.Share("memory_utilization")) deployment.set_memory_utilization(*share);
   return deployment;
 }
 

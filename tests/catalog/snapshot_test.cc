@@ -58,7 +58,7 @@ TEST(SnapshotTest, WordsInAnotherOrderAndRepositoryNamesFindTheirId) {
   }
 }
 
-// docs/model.md, "Levels": llama.cpp was measured on the A100 40GB and the H100 SXM, and is asked about anything.
+// docs/model.md, "Carried to another device": llama.cpp was measured on the A100 40GB and the H100 SXM, and is asked about anything.
 TEST(SnapshotTest, AnEngineReadsMoreOfABandwidthThatMoreLanesAskFor) {
   const auto snapshot = Overlay(*LoadEmbeddedBundle()).MakeSnapshot();
   const Calibration* engine = snapshot->calibrations().Find("", "llama.cpp", "", /*continuous=*/false);

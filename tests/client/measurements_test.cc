@@ -54,7 +54,9 @@ TEST(MeasurementsTest, AShareOfTheMemory) {
   };
   EXPECT_EQ(read("1").sample.deployment().memory_utilization(), 1);
   EXPECT_FALSE(read("").sample.deployment().has_memory_utilization());
-  EXPECT_EQ(read("0").status.message(), "memory_utilization \"0\"; allowed: finite share above 0");
+  EXPECT_EQ(read("0").status.message(), "memory_utilization \"0\"; allowed: above 0 to 1");
+  EXPECT_EQ(read("1.5").status.message(), "memory_utilization \"1.5\"; allowed: above 0 to 1");
+  EXPECT_EQ(read("nan").status.message(), "memory_utilization \"nan\"; allowed: above 0 to 1");
 }
 
 TEST(MeasurementsTest, BadRowsAreToldAndTheRestGoesOn) {
