@@ -17,9 +17,9 @@ constexpr int kLargestTensorParallel = 1024;
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
   const double attention = shard.heads * (shard.prefill_qk_dim + shard.prefill_v_dim) + shard.kv_elements;
   const double mlp = shard.mlp_matrices * shard.mlp_width;
-  Bytes bytes = (2 * shard.hidden + std::max(attention, mlp)) * shard.activation;
+  Bytes bytes = (2 * shard.hidden + std::max(attention, mlp)) * shard.residual;
   if (scenario.deployment.attention_kernel == AttentionKernel::kNaive) {
-    bytes += tokens * shard.heads * shard.activation;  // a row of scores against everything before
+    bytes += tokens * shard.heads * shard.residual;  // a row of scores against everything before
   }
   return bytes;
 }

@@ -6,18 +6,16 @@
 namespace foretoken {
 namespace {
 
-AllReduceTime OneTierAllReduce(BytesPerSecond rate, Seconds alpha, double q) {
-  if (q <= 1) return {};
-  const double whole = 1 / rate.value();
-  return {.ring = {2 * (q - 1) * alpha, 2 * (q - 1) / q * whole},
-          .tree = {2 * std::log2(q) * alpha, 2 * std::log2(q) * whole},
-          .one_shot = {alpha, (q - 1) * whole}};
-}
-
 // Reduce-scatter and all-gather move the same bytes.
 MessageTime OneTierAllGather(BytesPerSecond rate, Seconds alpha, double q) {
   if (q <= 1) return {};
-  return {std::min((q - 1) * alpha, std::log2(q) * alpha), (q - 1) / q / rate.value()};
+  return {alpha, (q - 1) / q / rate.value()};
+}
+
+AllReduceTime OneTierAllReduce(BytesPerSecond rate, Seconds alpha, double q) {
+  if (q <= 1) return {};
+  const MessageTime gather = OneTierAllGather(rate, alpha, q);
+  return {.two_shot = gather + gather, .one_shot = {alpha, (q - 1) / rate.value()}};
 }
 
 // Of a message of which each device has one of `parts`.
@@ -43,8 +41,8 @@ AllReduceTime MakeAllReduce(const Fabric& fabric, double devices) {
   const double nodes = std::ceil(devices / inside);
   const MessageTime gather = OneTierAllGather(fabric.link, fabric.latency, inside);
   const AllReduceTime between = OneTierAllReduce(fabric.scale_out, fabric.latency, nodes);
-  const auto both = [&](const MessageTime& algorithm) { return gather + gather + OfShare(algorithm, inside); };
-  return {.ring = both(between.ring), .tree = both(between.tree), .one_shot = both(between.one_shot)};
+  const auto both = [&](const MessageTime& way) { return gather + gather + OfShare(way, inside); };
+  return {.two_shot = both(between.two_shot), .one_shot = both(between.one_shot)};
 }
 
 MessageTime MakeAllGather(const Fabric& fabric, double devices) {

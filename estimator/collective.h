@@ -1,13 +1,12 @@
-// Communication between the devices of one deployment: how long a message takes, by the best of the algorithms that
-// libraries choose from.
+// Communication between the devices of one deployment: how long a message takes, by the better of the two ways that
+// devices joined by a switch have.
 //
-//   all-reduce of M bytes over q devices, link rate Bn, latency alpha:
-//     ring      2 (q-1)/q M/Bn + 2 (q-1) alpha
-//     tree      2 log2(q) (alpha + M/Bn)
-//     one-shot  (q-1) M/Bn + alpha
+//   all-reduce of M bytes over q devices, link rate Bn, latency alpha of an exchange among all of them:
+//     two-shot  2 (q-1)/q M/Bn + 2 alpha    each adds up its share of M and hands it out
+//     one-shot  (q-1) M/Bn + alpha          each gets all of M from every other
 //   across nodes: reduce-scatter inside, all-reduce of M/g between, all-gather inside.
 //
-// Source: NCCL's ring and tree algorithms; one-shot as the custom all-reduce of serving engines.
+// Source: the custom all-reduce kernels of serving engines. NCCL's rings move as many bytes as two-shot.
 #ifndef FORETOKEN_ESTIMATOR_COLLECTIVE_H_
 #define FORETOKEN_ESTIMATOR_COLLECTIVE_H_
 
@@ -37,11 +36,11 @@ struct MessageTime {
   }
 };
 
-// The algorithms of an all-reduce between given devices; the best of them for the message is taken.
+// The ways of an all-reduce between given devices; the better one for the message is taken.
 struct AllReduceTime {
-  MessageTime ring, tree, one_shot;
+  MessageTime two_shot, one_shot;
 
-  Seconds operator()(Bytes message) const { return std::min({ring(message), tree(message), one_shot(message)}); }
+  Seconds operator()(Bytes message) const { return std::min(two_shot(message), one_shot(message)); }
 };
 
 // All formulas take q >= 1 devices and give 0 for q = 1.

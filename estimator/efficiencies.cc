@@ -45,10 +45,9 @@ const Efficiencies& GenericServedPrior() {
     served.gemm = 0.95;
     served.prefill_attention = 0.54;
     served.decode_attention = 1;
-    served.kv_read = 0.85;
-    served.link_latency = Seconds(10e-6);
-    served.layer_gap = Seconds(45e-6);
-    served.host_request = Seconds(13e-6);
+    served.kv_read = 0.86;
+    served.layer_gap = Seconds(42e-6);
+    served.host_request = Seconds(14e-6);
     served.prefill_share = 0.82;
     return served;
   }();

@@ -28,7 +28,7 @@ struct Efficiencies {
   // P_ref: decode attention scales with the square root of a device's fp32 peak over it; 0: in proportion to the peak.
   FlopsPerSecond vector_reference;
 
-  Seconds link_latency;           // alpha, of one message
+  Seconds link_latency;           // alpha, of one exchange
   Seconds layer_gap;              // c_gap: idle device time per layer
   Seconds host_step;              // c_step: host time of a step
   Seconds host_layer;             // c_layer: host time of a step per layer

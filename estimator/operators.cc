@@ -32,7 +32,7 @@ OperatorKind KindOf(Matrix::Kind kind) {
 struct Gemm {
   OperatorKind kind;
   double count, n, k;
-  Bytes bytes_per_weight;
+  Bytes bytes_per_weight, bytes_per_input;
   FlopsPerSecond rate;
 };
 
@@ -40,7 +40,7 @@ MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& mach
   MatrixOperator matrix{.kind = g.kind, .count = g.count, .n = g.n, .k = g.k};
   matrix.flops_per_row = Flops(2 * g.n * g.k);
   matrix.weights = g.n * g.k * g.bytes_per_weight;
-  matrix.bytes_per_row = (g.n + g.k) * shard.activation;
+  matrix.bytes_per_row = g.k * g.bytes_per_input + g.n * shard.residual;
   matrix.compute_per_row = matrix.flops_per_row / g.rate;
   matrix.memory = matrix.weights / machine.weight_read;
   matrix.memory_per_row = matrix.bytes_per_row / machine.weight_read;
@@ -49,7 +49,7 @@ MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& mach
 
 ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Machine& machine) {
   const auto expert = [&](OperatorKind kind, double n, double k) {
-    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, machine.gemm}, shard, machine);
+    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.gemm}, shard, machine);
   };
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
@@ -63,8 +63,9 @@ TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {
 
 // Norms and residuals, MLP activation, and the KV written: bytes of one pass; about twice that when not fused.
 Bytes ElementwiseBytes(const Shard& s, bool unfused) {
-  const double elements = 2 * s.norms_per_layer * s.hidden + s.mlp_matrices * s.elementwise_width;
-  return s.layers * ((unfused ? 2 : 1) * elements * s.activation + s.kv_elements * s.kv);
+  const double entering = s.norms_per_layer * s.hidden + s.elementwise_width;
+  const double others = s.norms_per_layer * s.hidden + (s.mlp_matrices - 1) * s.elementwise_width;
+  return s.layers * ((unfused ? 2 : 1) * (entering * s.activation + others * s.residual) + s.kv_elements * s.kv);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   StepOperatorSet set;
   for (const Matrix& m : shard.matrices) {
     const MatrixOperator matrix =
-        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, machine.gemm}, shard, machine);
+        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation, machine.gemm}, shard, machine);
     if (m.kind < Matrix::Kind::kOut) {
       set.before_attention.push_back(matrix);
     } else {
@@ -82,8 +83,9 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   }
   if (shard.experts) set.experts = MakeExperts(*shard.experts, shard, machine);
   set.head =
-      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, machine.head_gemm}, shard, machine);
-  set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.activation), machine);
+      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual, machine.head_gemm},
+                 shard, machine);
+  set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.residual), machine);
   set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
   set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);
   set.logits_gather = MakeAllGather(machine.fabric, shard.tensor_parallel);

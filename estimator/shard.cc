@@ -142,6 +142,7 @@ Shard MakeShard(const Model& model, const Deployment& deployment) {
   shard.all_reduces_per_layer = model.parallel_block ? 1 : 2;
   shard.weight = BytesPerElement(deployment.weight_dtype);
   shard.activation = BytesPerElement(deployment.activation_dtype);
+  shard.residual = std::max(shard.activation, BytesPerElement(Dtype::kBf16));
   shard.kv = BytesPerElement(deployment.kv_cache_dtype);
   shard.head = HeadBytes(deployment.weight_dtype);
   AddAttention(model, shard.tensor_parallel, shard);

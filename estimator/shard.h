@@ -76,7 +76,8 @@ struct Shard {
   double all_reduces_per_layer = 2;
 
   Bytes weight;      // bytes of a matrix element
-  Bytes activation;  // of an activation element
+  Bytes activation;  // of an element that enters a matrix
+  Bytes residual;    // of every other activation: what leaves a matrix, the residual stream, messages
   Bytes kv;          // of a KV element
   Bytes head;        // of an embedding or LM head element
 

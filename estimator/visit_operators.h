@@ -42,9 +42,9 @@ inline OperatorCost PrefillAttentionCost(const StepModel& model, const Attention
   const double p = shape.prefill_prior;
   const double dims = s.prefill_qk_dim + s.prefill_v_dim;
   const Flops flops(2 * CausalPairs(group, n, p) * s.heads * dims * runs);
-  Bytes bytes = runs * (PositionsRead(group, n, p) * s.kv_elements * s.kv + n * s.heads * dims * s.activation);
+  Bytes bytes = runs * (PositionsRead(group, n, p) * s.kv_elements * s.kv + n * s.heads * dims * s.residual);
   if (model.attention_kernel == AttentionKernel::kNaive) {
-    bytes += runs * 4 * n * (p + n) * s.heads * s.activation;  // scores written, read, normalised, read again
+    bytes += runs * 4 * n * (p + n) * s.heads * s.residual;  // scores written, read, normalised, read again
   }
   return {.kind = OperatorKind::kPrefillAttention,
           .count = group.layers,
@@ -79,7 +79,7 @@ inline OperatorCost LatentExpansionCost(const StepModel& model, const StepShape&
   const Shard& s = model.shard;
   const double rows = shape.prefill_sequences * shape.prefill_prior;
   const Flops flops(2 * rows * s.latent_rank * s.heads * s.latent_expand_dim * s.layers);
-  const Bytes bytes = s.layers * rows * (s.latent_rank + s.heads * s.latent_expand_dim) * s.activation;
+  const Bytes bytes = s.layers * rows * (s.latent_rank + s.heads * s.latent_expand_dim) * s.residual;
   return {.kind = OperatorKind::kLatentExpand,
           .count = s.layers,
           .flops = flops,
@@ -127,11 +127,14 @@ inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
   const double ep = e.expert_parallel;
   const double own = tokens / model.shard.tensor_parallel;
-  const Bytes sent = own * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep * model.shard.activation;
+  const double elements = own * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep;
+  const Bytes dispatched = elements * model.shard.activation;
+  const Bytes combined = elements * model.shard.residual;
+  const auto time = [&](Bytes sent) { return AllToAll(model.machine.fabric, e.load_imbalance * sent, ep); };
   return {.kind = OperatorKind::kExpertAllToAll,
           .count = 2 * e.layers,
-          .sent = 2 * e.layers * sent,
-          .communication = 2 * e.layers * AllToAll(model.machine.fabric, e.load_imbalance * sent, ep)};
+          .sent = e.layers * (dispatched + combined),
+          .communication = e.layers * (time(dispatched) + time(combined))};
 }
 
 inline OperatorCost AllReduceCost(const StepModel& model, Bytes message) {
@@ -155,7 +158,7 @@ inline OperatorCost StageTransferCost(const StepModel& model, Bytes message) {
 
 inline OperatorCost LogitsGatherCost(const StepModel& model, double rows) {
   const Shard& s = model.shard;
-  const Bytes message = rows * s.vocab * s.tensor_parallel * s.activation;
+  const Bytes message = rows * s.vocab * s.tensor_parallel * s.residual;
   return {.kind = OperatorKind::kLogitsGather,
           .count = 1,
           .sent = message / s.tensor_parallel,
@@ -189,7 +192,7 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
     if (s.experts->replicas > 1) visit(ExpertAllToAll(model, tokens));
   }
   visit(TrafficCost(OperatorKind::kElementwise, set.elementwise, tokens, s.layers));
-  const Bytes message = tokens * s.hidden * s.activation;
+  const Bytes message = tokens * s.hidden * s.residual;
   if (s.tensor_parallel > 1) visit(AllReduceCost(model, message));
   if (s.stages > 1) visit(StageTransferCost(model, message));
   if (shape.logits_rows <= 0) return;

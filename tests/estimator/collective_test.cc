@@ -10,21 +10,21 @@ namespace {
 constexpr Fabric kNode = {
     .link = BytesPerSecond(100e9), .scale_out = BytesPerSecond(10e9), .latency = Seconds(1e-6), .devices_per_node = 8};
 
-TEST(AllReduceTest, TakesTheBestAlgorithm) {
+TEST(AllReduceTest, TakesTheBetterWay) {
   struct Case {
     const char* name;
     double bytes, devices, want;
   };
   const Case cases[] = {
-      // 1 GB over 8: ring 2 * 7/8 * 10 ms + 14 us; tree 6 * (10 ms + 1 us); one-shot 70 ms.
-      {"ring for large messages", 1e9, 8, 2 * 7.0 / 8 * 0.01 + 14e-6},
-      // 1 kB over 8: ring 14 us; tree 6 us + 60 ns; one-shot 1 us + 70 ns.
+      // 1 GB over 8: two-shot 2 * 7/8 * 10 ms + 2 us; one-shot 70 ms + 1 us.
+      {"two shots for large messages", 1e9, 8, 2 * 7.0 / 8 * 0.01 + 2e-6},
+      // 1 kB over 8: two-shot 2 us + 17.5 ns; one-shot 1 us + 70 ns.
       {"one shot for small ones", 1e3, 8, 7 * 1e-8 + 1e-6},
-      // 400 kB over 8: ring 7 + 14 us; tree 6 * 5 us; one-shot 28 + 1 us.
-      {"ring in between", 4e5, 8, 2 * 7.0 / 8 * 4e-6 + 14e-6},
+      // They meet where the 5.25 M/Bn more of one shot are 1 us.
+      {"two shots from where one sends for longer", 1e6 / 5.25 * 0.1 + 1, 8, 1.75 * 1e-6 / 5.25 + 2e-6 + 1.75e-11},
       {"one device needs none", 1e9, 1, 0},
-      // Two nodes of 8: scatter and gather 7/8 * 10 ms + 3 us each; between: 125 MB over 2 at 10 GB/s, 12.5 ms + 1 us.
-      {"two tiers across nodes", 1e9, 16, 2 * (7.0 / 8 * 0.01 + 3e-6) + 0.0125 + 1e-6},
+      // Two nodes of 8: scatter and gather 7/8 * 10 ms + 1 us each; between: 125 MB over 2 at 10 GB/s, 12.5 ms + 1 us.
+      {"two tiers across nodes", 1e9, 16, 2 * (7.0 / 8 * 0.01 + 1e-6) + 0.0125 + 1e-6},
   };
   for (const Case& c : cases) {
     EXPECT_NEAR(MakeAllReduce(kNode, c.devices)(Bytes(c.bytes)).value(), c.want, 1e-12) << c.name;

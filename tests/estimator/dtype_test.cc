@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "estimator/operator_model.h"
 #include "tests/estimator/fixtures.h"
 
 namespace foretoken {
@@ -58,6 +61,31 @@ TEST(ResolveDtypesTest, Defaults) {
     EXPECT_EQ(DtypeName(deployment.activation_dtype), DtypeName(c.activation));
     EXPECT_EQ(DtypeName(deployment.kv_cache_dtype), DtypeName(c.kv));
   }
+}
+
+// 1,000 tokens of Llama-2-7B (hidden size 4,096, MLP 11,008, vocabulary 32,000) in fp8 on 2 devices. Matrices read one
+// byte an element and give two; norms and the gate write one for the next matrix; the KV cache has two; all else has
+// two.
+TEST(ResidualTest, StaysIn16Bits) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1000, 2);
+  scenario.deployment.tensor_parallel = 2;
+  scenario.deployment.weight_dtype = scenario.deployment.activation_dtype = Dtype::kFp8;
+  const StepModel step = *MakeStepModel(scenario, GenericPrior(), nullptr);
+  std::map<OperatorKind, OperatorCost> costs;
+  const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
+  for (const OperatorCost& cost : StepOperators(step, prompt)) costs[cost.kind] = cost;
+  const double layers = 32, d = 4096, width = 11008 / 2, vocab = 32000 / 2;
+  EXPECT_EQ(costs[OperatorKind::kMlpDown].bytes, layers * Bytes(d * width + 1000 * (width + 2 * d)));
+  EXPECT_EQ(costs[OperatorKind::kElementwise].bytes,
+            1000 * layers * Bytes(2 * d * (2 + 1) + width * (2 * 2 + 1) + 2 * d / 2 * 2));
+  EXPECT_EQ(costs[OperatorKind::kAllReduce].sent, 2 * layers * Bytes(1000 * d * 2));
+  EXPECT_EQ(costs[OperatorKind::kLmHead].bytes, Bytes(2 * (vocab * d + vocab + d)));
+  EXPECT_EQ(costs[OperatorKind::kLogitsGather].sent, Bytes(vocab * 2));
+  EXPECT_EQ(step.shard.residual, BytesPerElement(Dtype::kBf16));
+  scenario.deployment.activation_dtype = Dtype::kFp32;
+  EXPECT_EQ(MakeStepModel(scenario, GenericPrior(), nullptr)->shard.residual, BytesPerElement(Dtype::kFp32));
 }
 
 }  // namespace

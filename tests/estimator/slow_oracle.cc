@@ -61,6 +61,7 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
       batch_(Up(w_.batch_size, d_.data_parallel)),
       weight_(Bytes8(d_.weight_dtype)),
       activation_(Bytes8(d_.activation_dtype)),
+      residual_(std::max(2.0, activation_)),
       kv_(Bytes8(d_.kv_cache_dtype)),
       heads_(Up(model_.num_attention_heads, tp_)),
       kv_heads_(Up(model_.num_key_value_heads, tp_)) {
@@ -89,15 +90,15 @@ double SlowOracle::AllReduce(double bytes) const {
   const double alpha = e_.link_latency.value();
   const auto one_tier = [alpha](double message, double rate, double q) {
     const double t = message / rate;
-    return std::min({2 * (q - 1) / q * t + 2 * (q - 1) * alpha, 2 * std::log2(q) * (alpha + t), (q - 1) * t + alpha});
+    return std::min(2 * (q - 1) / q * t + 2 * alpha, (q - 1) * t + alpha);
   };
   if (tp_ <= node_) return one_tier(bytes, link_, tp_);
-  const double inside = (node_ - 1) / node_ * bytes / link_ + std::min(node_ - 1, std::log2(node_)) * alpha;
+  const double inside = node_ > 1 ? (node_ - 1) / node_ * bytes / link_ + alpha : 0;
   return 2 * inside + one_tier(bytes / node_, scale_out_, Up(tp_, node_));
 }
 
 double SlowOracle::Communication(double tokens) const {
-  const double message = tokens * model_.hidden_size * activation_;
+  const double message = tokens * model_.hidden_size * residual_;
   double time = 0;
   if (tp_ > 1) time += model_.num_hidden_layers * (model_.parallel_block ? 1 : 2) * AllReduce(message);
   for (double stage = 1; stage < pp_; ++stage) {  // each device sends to the one of its rank in the next stage
@@ -114,22 +115,21 @@ Spent SlowOracle::Head(double rows) const {
   if (rows <= 0) return {};
   const double vocab = Up(model_.vocab_size, tp_);
   const double alpha = e_.link_latency.value();
-  Spent spent = Gemm(rows, vocab, model_.hidden_size, head_, head_gemm_);
+  Spent spent = Product(rows, vocab, model_.hidden_size, head_, residual_, head_gemm_);
   if (tp_ <= 1) return spent;
   const double inside = std::min(tp_, node_);
-  const double logits = rows * vocab * tp_ * activation_;
-  spent.communication += (inside - 1) / inside * logits / link_ + std::min(inside - 1, std::log2(inside)) * alpha;
+  const double logits = rows * vocab * tp_ * residual_;
+  if (inside > 1) spent.communication += (inside - 1) / inside * logits / link_ + alpha;
   if (tp_ <= node_) return spent;
   const double nodes = Up(tp_, node_);
-  spent.communication +=
-      (nodes - 1) / nodes * logits / node_ / scale_out_ + std::min(nodes - 1, std::log2(nodes)) * alpha;
+  spent.communication += (nodes - 1) / nodes * logits / node_ / scale_out_ + alpha;
   return spent;
 }
 
 Spent SlowOracle::Step(const Shape& x) const {
   const double tokens = x.decoding + x.prefilling * x.n;
   Spent device;
-  device.memory = tokens * model_.hidden_size * (head_ + activation_) / (bandwidth_ * e_.elementwise);  // embedding
+  device.memory = tokens * model_.hidden_size * (head_ + residual_) / (bandwidth_ * e_.elementwise);  // embedding
   std::optional<Spent> layer_of_kind[2][2];  // layers of a kind take the same time
   for (int layer = 0; layer < model_.num_hidden_layers; ++layer) {
     std::optional<Spent>& spent = layer_of_kind[IsMoe(layer)][IsWindowed(layer)];

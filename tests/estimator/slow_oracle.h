@@ -66,7 +66,9 @@ class SlowOracle {
  private:
   Smoothed Smax(double a, double b) const;
   Spent Roofline(double compute, double memory) const;
-  Spent Gemm(double rows, double n, double k, double bytes, double rate) const;
+  // `rows` rows by a matrix of n x k elements, those of the matrix and of a row of `bytes` and `input`.
+  Spent Product(double rows, double n, double k, double bytes, double input, double rate) const;
+  Spent Gemm(double rows, double n, double k, double bytes) const;
   Spent Layer(int layer, const Shape& shape) const;
   Spent Attention(const Shape& shape, bool windowed) const;
   Spent PrefillAttention(const Shape& shape, bool windowed) const;
@@ -95,7 +97,7 @@ class SlowOracle {
   const Efficiencies& e_;
   double s_;
   double tp_, pp_, batch_;
-  double weight_, activation_, kv_, head_;  // bytes per element
+  double weight_, activation_, residual_, kv_, head_;  // bytes per element
   double heads_, kv_heads_;                 // of one device
   double peak_, gemm_, head_gemm_, attention_, vector_, bandwidth_;
   double link_, scale_out_, node_;

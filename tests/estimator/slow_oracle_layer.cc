@@ -47,13 +47,17 @@ Spent SlowOracle::Roofline(double compute, double memory) const {
   return {.compute = both.first, .memory = both.second};
 }
 
-Spent SlowOracle::Gemm(double rows, double n, double k, double bytes, double rate) const {
+Spent SlowOracle::Product(double rows, double n, double k, double bytes, double input, double rate) const {
   const double compute = 2 * n * k * (rows + e_.gemm_half_rows) / rate;
-  const double memory = (n * k * bytes + rows * (n + k) * activation_) / (bandwidth_ * e_.weight_read);
+  const double memory = (n * k * bytes + rows * (k * input + n * residual_)) / (bandwidth_ * e_.weight_read);
   Spent spent = Roofline(compute, memory);
   spent.flops = 2 * n * k * rows;
   spent.weights = n * k * bytes;
   return spent;
+}
+
+Spent SlowOracle::Gemm(double rows, double n, double k, double bytes) const {
+  return Product(rows, n, k, bytes, activation_, gemm_);
 }
 
 bool SlowOracle::IsMoe(int layer) const {
@@ -79,15 +83,15 @@ Spent SlowOracle::PrefillAttention(const Shape& x, bool windowed) const {
   const double window = windowed ? model_.sliding_window->window_tokens : 1e18;
   const bool chunked = windowed && model_.sliding_window->chunked;
   const double prior = chunked ? std::fmod(x.p, window) : std::min(x.p, window);
-  double bytes = (prior + x.n) * kv_elements * kv_ + x.n * heads_ * dims * activation_;
-  if (d_.attention_kernel == AttentionKernel::kNaive) bytes += 4 * x.n * (x.p + x.n) * heads_ * activation_;
+  double bytes = (prior + x.n) * kv_elements * kv_ + x.n * heads_ * dims * residual_;
+  if (d_.attention_kernel == AttentionKernel::kNaive) bytes += 4 * x.n * (x.p + x.n) * heads_ * residual_;
   const double flops = 2 * CountPairs(x.n, x.p, window, chunked) * heads_ * dims;
   Spent one = Roofline(flops / attention_, bytes / (bandwidth_ * e_.kv_read));
   one.flops = flops;
   if (mla && x.p > 0) {  // cached latents are expanded again
     const double expanded = heads_ * (mla->qk_nope_head_dim + mla->v_head_dim);
     const double work = 2 * x.p * mla->kv_lora_rank * expanded;
-    const double move = x.p * (mla->kv_lora_rank + expanded) * activation_;
+    const double move = x.p * (mla->kv_lora_rank + expanded) * residual_;
     one += Roofline(work / gemm_, move / (bandwidth_ * e_.elementwise));
     one.flops += work;
   }
@@ -129,15 +133,15 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
   const bool native = d_.weight_dtype == model_.native_dtype;
   const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
-  const Spent up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, gemm_);
-  const Spent down = Gemm(rows, model_.hidden_size, width, bytes, gemm_);
+  const Spent up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes);
+  const Spent down = Gemm(rows, model_.hidden_size, width, bytes);
   Spent spent = on_rank * (up + down);
   if (replicas > 1) {  // dispatch and combine
-    const double sent = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep * activation_;
+    const double elements = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
-    const double got = d_.expert_load_imbalance * sent;
-    const double wire = std::max(got * (1 - outside) / link_, got * outside / scale_out_);
-    spent.communication += 2 * (wire + e_.link_latency.value());
+    const double got = d_.expert_load_imbalance * elements * (activation_ + residual_);
+    spent.communication += std::max(got * (1 - outside) / link_, got * outside / scale_out_);
+    spent.communication += 2 * e_.link_latency.value();
   }
   return spent;
 }
@@ -146,11 +150,11 @@ Spent SlowOracle::Mlp(int layer, double tokens, const Shape& x) const {
   const double d = model_.hidden_size;
   const auto dense = [&](double width) {
     if (width <= 0) return Spent{};
-    return Gemm(tokens, (model_.mlp_matrices - 1) * width, d, weight_, gemm_) + Gemm(tokens, d, width, weight_, gemm_);
+    return Gemm(tokens, (model_.mlp_matrices - 1) * width, d, weight_) + Gemm(tokens, d, width, weight_);
   };
   const auto& moe = model_.mixture_of_experts;
   if (!IsMoe(layer)) return dense(Up(moe ? moe->dense_intermediate_size : model_.intermediate_size, tp_));
-  return Gemm(tokens, moe->num_experts, d, weight_, gemm_) + dense(Up(moe->shared_expert_intermediate_size, tp_)) +
+  return Gemm(tokens, moe->num_experts, d, weight_) + dense(Up(moe->shared_expert_intermediate_size, tp_)) +
          Experts(tokens, x);
 }
 
@@ -162,9 +166,11 @@ double SlowOracle::Elementwise(int layer, double tokens) const {
   }
   const auto& mla = model_.latent_attention;
   const double kv_elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
-  const double elements = 2.0 * model_.norms_per_layer * model_.hidden_size + model_.mlp_matrices * width;
+  const double normed = model_.norms_per_layer * model_.hidden_size;  // read, and written for the next matrix
+  const double gated = (model_.mlp_matrices - 1) * width;
+  const double bytes = (normed + gated) * residual_ + (normed + width) * activation_;
   const double passes = d_.unfused_elementwise ? 2 : 1;
-  return tokens * (passes * elements * activation_ + kv_elements * kv_) / (bandwidth_ * e_.elementwise);
+  return tokens * (passes * bytes + kv_elements * kv_) / (bandwidth_ * e_.elementwise);
 }
 
 Spent SlowOracle::Layer(int layer, const Shape& x) const {
@@ -176,13 +182,12 @@ Spent SlowOracle::Layer(int layer, const Shape& x) const {
     const double q = mla.q_lora_rank.value_or(0);
     const double r = mla.kv_lora_rank;
     const double query = heads_ * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
-    spent += Gemm(tokens, r + mla.qk_rope_head_dim + q, d, weight_, gemm_) +
-             Gemm(tokens, query, q > 0 ? q : d, weight_, gemm_) +
-             Gemm(tokens, heads_ * (mla.qk_nope_head_dim + mla.v_head_dim), r, weight_, gemm_) +
-             Gemm(tokens, d, heads_ * mla.v_head_dim, weight_, gemm_);
+    spent += Gemm(tokens, r + mla.qk_rope_head_dim + q, d, weight_) + Gemm(tokens, query, q > 0 ? q : d, weight_) +
+             Gemm(tokens, heads_ * (mla.qk_nope_head_dim + mla.v_head_dim), r, weight_) +
+             Gemm(tokens, d, heads_ * mla.v_head_dim, weight_);
   } else {
-    spent += Gemm(tokens, (heads_ + 2 * kv_heads_) * model_.head_dim, d, weight_, gemm_) +
-             Gemm(tokens, d, heads_ * model_.head_dim, weight_, gemm_);
+    spent += Gemm(tokens, (heads_ + 2 * kv_heads_) * model_.head_dim, d, weight_) +
+             Gemm(tokens, d, heads_ * model_.head_dim, weight_);
   }
   return spent + Attention(x, IsWindowed(layer)) + Mlp(layer, tokens, x);
 }
