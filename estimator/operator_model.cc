@@ -43,10 +43,10 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
     return;
   }
   if (IsContinuous(scenario)) return;
-  warnings.push_back(
-      {WarningCode::kFigureAbsent,
-       absl::StrCat("the catalog has no calibration of engine ", engine, " for this; answered as without an engine"),
-       "deployment.engine"});
+  warnings.push_back({WarningCode::kFigureAbsent,
+                      absl::StrCat("the catalog has no calibration of engine ", engine,
+                                   " for this (ListCalibrations names those it has); answered as without an engine"),
+                      "deployment.engine"});
 }
 
 // What devices send each other where no sample tells: of devices that were never seen together, or of more than twice

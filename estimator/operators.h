@@ -46,7 +46,7 @@ struct MatrixOperator {
   double n = 0, k = 0;
   Flops flops_per_row;      // 2 N K
   Bytes weights;            // N K w
-  Bytes bytes_per_row;      // K a + N h
+  Bytes bytes_per_row;      // K a + N a_r
   Seconds compute_per_row;  // at the reached rate; a product of few rows takes the time of M + M0
   Seconds memory;           // of the weights, at the reached rate
   Seconds memory_per_row;

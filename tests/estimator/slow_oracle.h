@@ -98,7 +98,7 @@ class SlowOracle {
   double s_;
   double tp_, pp_, batch_;
   double weight_, activation_, residual_, kv_, head_;  // bytes per element
-  double heads_, kv_heads_;                 // of one device
+  double heads_, kv_heads_;                            // of one device
   double peak_, gemm_, head_gemm_, attention_, vector_, bandwidth_;
   double link_, scale_out_, node_;
 };
