@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // One node of the sums over a piece.
 struct Term {
   TimeParts base, slope;
-  Seconds host, on_top;
+  Seconds host;
   double exponent;
   double first;
   GaussNode node;
@@ -27,9 +27,7 @@ struct Term {
 // Adds the term of every row to its sum. Its loop is what the compiler takes several rows at a time.
 inline void AddTerms(Term term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
   const auto step = [term](double context) {
-    TimeParts parts = JoinHost(term.base + term.slope * context, term.host, term.exponent);
-    parts.host += term.on_top;
-    return parts;
+    return JoinHost(term.base + term.slope * context, term.host, term.exponent);
   };
   for (int row = begin; row < end; ++row) {
     sums.Set(row, sums.Get(row) + GaussTerm(step, term.first, last[row], term.node));
@@ -49,13 +47,11 @@ DecodeCurve::DecodeCurve(const StepModel& model, double sequences, double tokens
   const double rows = sequences * tokens;
   const StepShape shape{
       .decode_sequences = sequences, .decode_context = 0, .decode_tokens = tokens, .logits_rows = rows};
-  const Efficiencies& e = model.efficiencies;
   fixed_ = DeviceTime(model, shape);
   for (const AttentionGroup& group : model.shard.attention) {
     slopes_.push_back({group, DecodeAttention(model, group, sequences, 1, tokens).Parts(exponent_)});
   }
-  host_ = e.host_step + model.shard.layers * e.host_layer;
-  on_top_ = rows * (e.host_token + e.host_request);
+  host_ = HostTime(model, shape);
 }
 
 TimeParts DecodeCurve::Device(double context) const {
@@ -64,11 +60,7 @@ TimeParts DecodeCurve::Device(double context) const {
   return device;
 }
 
-TimeParts DecodeCurve::Finish(const TimeParts& device) const {
-  TimeParts step = JoinHost(device, host_, exponent_);
-  step.host += on_top_;
-  return step;
-}
+TimeParts DecodeCurve::Finish(const TimeParts& device) const { return JoinHost(device, host_, exponent_); }
 
 TimeParts DecodeCurve::Step(double context) const { return Finish(Device(context)); }
 
@@ -163,10 +155,9 @@ void DecodeCurve::SumLines(const Piece& piece, const TimeParts& before, const do
   for (int row = begin; row < end; ++row) sums.Set(row, {});
   for (const GaussNode& node : kGaussNodes) {
     if (exponent_ == 2) {
-      AddSquareTerms({piece.line.base, piece.line.slope, host_, on_top_, 2, piece.first, node}, last, begin, end, sums);
+      AddSquareTerms({piece.line.base, piece.line.slope, host_, 2, piece.first, node}, last, begin, end, sums);
     } else {
-      AddTerms({piece.line.base, piece.line.slope, host_, on_top_, exponent_, piece.first, node}, last, begin, end,
-               sums);
+      AddTerms({piece.line.base, piece.line.slope, host_, exponent_, piece.first, node}, last, begin, end, sums);
     }
   }
   for (int row = begin; row < end; ++row) sums.Set(row, before + sums.Get(row));

@@ -95,8 +95,7 @@ class DecodeCurve {
 
   TimeParts fixed_;  // device time that does not depend on the context
   absl::InlinedVector<Slope, 2> slopes_;
-  Seconds host_;    // overlapped with the device
-  Seconds on_top_;  // not overlapped
+  Seconds host_;  // overlapped with the device
   double exponent_;
 };
 

@@ -12,6 +12,7 @@ namespace foretoken {
 struct Efficiencies {
   // Shares of a peak, above 0 to 1 (decode attention may pass 1 where an engine uses the matrix units).
   double gemm = 1;               // e_c, of the matrix peak, at many rows
+  double expert_gemm = 1;        // e_x, of the rate that other matrix products reach
   double prefill_attention = 1;  // e_a, of the matrix peak
   double decode_attention = 1;   // e_d, of the fp32 vector peak, damped by vector_reference
   double weight_read = 1;        // e_w, of memory bandwidth; see weight_read_balance
@@ -32,8 +33,8 @@ struct Efficiencies {
   Seconds layer_gap;              // c_gap: idle device time per layer
   Seconds host_step;              // c_step: host time of a step
   Seconds host_layer;             // c_layer: host time of a step per layer
-  Seconds host_token;             // c_tok: per token of a step, not overlapped
-  Seconds host_request;           // c_req: per row of logits of a step, not overlapped
+  Seconds host_token;             // c_tok: per token of a step
+  Seconds host_request;           // c_req: per row of logits of a step
   Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
 

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kGemm = "smax(2 N K (M + M0) / P_mm, (N K w + M (N + K) a) / (BW e_w)) per matrix";
+constexpr std::string_view kGemm = "smax(2 N K (M + M0) / P_mm, (N K w + M (K a + N a_r)) / (BW e_w)) per matrix";
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
@@ -37,11 +37,11 @@ constexpr Text kTexts[] = {
     {"expert_up", kGemm},
     {"expert_down", kGemm},
     {"elementwise", kTraffic},
-    {"all_reduce", "min(2 (q-1)/q M/Bn + 2 (q-1) alpha, 2 log2(q) (alpha + M/Bn), (q-1) M/Bn + alpha)"},
+    {"all_reduce", "min(2 (q-1)/q M/Bn + 2 alpha, (q-1) M/Bn + alpha)"},
     {"expert_all_to_all", "sent / Bn + alpha"},
     {"stage_transfer", "M/Bn + alpha"},
     {"lm_head", kGemm},
-    {"logits_gather", "(q-1)/q M/Bn + min(q-1, log2(q)) alpha"},
+    {"logits_gather", "(q-1)/q M/Bn + alpha"},
 };
 
 static_assert(std::size(kTexts) == static_cast<size_t>(OperatorKind::kLogitsGather) + 1);
@@ -54,6 +54,9 @@ FlopsPerSecond RateOf(const StepModel& model, const OperatorCost& cost) {
       return model.machine.prefill_attention;
     case OperatorKind::kDecodeAttention:
       return cost.flops / cost.compute;  // by vector or matrix units
+    case OperatorKind::kExpertUp:
+    case OperatorKind::kExpertDown:
+      return model.machine.expert_gemm;
     case OperatorKind::kLmHead:
       return model.machine.head_gemm;
     default:
@@ -107,7 +110,7 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
   return {.name = "host",
           .count = 1,
           .parts = {.host = std::max(Seconds(0), StepTime(model, shape).Total() - operators)},
-          .formula = "smax(operators + L c_gap, c_step + L c_layer) - operators + T c_tok + R c_req",
+          .formula = "smax(operators + L c_gap, c_step + L c_layer + T c_tok + R c_req) - operators",
           .inputs = {{"L", model.shard.layers},
                      {"T", shape.Tokens()},
                      {"R", shape.logits_rows},

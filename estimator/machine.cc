@@ -164,12 +164,14 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
   const FlopsPerSecond roof = std::max(vector, head_peak->rate);
   const FlopsPerSecond attention = head_peak->rate * efficiencies.prefill_attention;
   const BytesPerSecond memory = *hardware.memory_bandwidth;
+  const FlopsPerSecond gemm = MatrixRate(*peak, memory, efficiencies);
   return Machine{
       .matrix_peak = peak->rate,
       .vector_peak = vector,
       .memory_peak = memory,
       .memory_capacity = *hardware.memory_capacity,
-      .gemm = MatrixRate(*peak, memory, efficiencies),
+      .gemm = gemm,
+      .expert_gemm = gemm * efficiencies.expert_gemm,
       .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
       .prefill_attention = attention,
       .decode_attention = efficiencies.speed_of_light ? roof : std::min(VectorRate(vector, efficiencies), roof),

@@ -23,8 +23,9 @@ struct Machine {
   Bytes memory_capacity;
 
   // Reached rates.
-  FlopsPerSecond gemm;       // of the deployment's weights
-  FlopsPerSecond head_gemm;  // of the LM head, which stays in 16 bits
+  FlopsPerSecond gemm;         // of the deployment's weights
+  FlopsPerSecond expert_gemm;  // of routed experts, each with rows of its own
+  FlopsPerSecond head_gemm;    // of the LM head, which stays in 16 bits
   FlopsPerSecond prefill_attention;
   FlopsPerSecond decode_attention;
   FlopsPerSecond latent_decode_attention;  // MLA's absorbed decode is a matrix product over all heads

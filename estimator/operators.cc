@@ -49,7 +49,7 @@ MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& mach
 
 ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Machine& machine) {
   const auto expert = [&](OperatorKind kind, double n, double k) {
-    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.gemm}, shard, machine);
+    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.expert_gemm}, shard, machine);
   };
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),

@@ -85,12 +85,14 @@ TimeParts DeviceTime(const StepModel& model, const StepShape& shape) {
   return parts;
 }
 
-TimeParts StepTime(const StepModel& model, const StepShape& shape) {
+Seconds HostTime(const StepModel& model, const StepShape& shape) {
   const Efficiencies& e = model.efficiencies;
-  const Seconds host = e.host_step + model.shard.layers * e.host_layer;
-  TimeParts parts = JoinHost(DeviceTime(model, shape), host, model.roofline_exponent);
-  parts.host += shape.Tokens() * e.host_token + shape.logits_rows * e.host_request;
-  return parts;
+  return e.host_step + model.shard.layers * e.host_layer + shape.Tokens() * e.host_token +
+         shape.logits_rows * e.host_request;
+}
+
+TimeParts StepTime(const StepModel& model, const StepShape& shape) {
+  return JoinHost(DeviceTime(model, shape), HostTime(model, shape), model.roofline_exponent);
 }
 
 }  // namespace foretoken

@@ -76,7 +76,10 @@ Bytes StepWeights(const StepModel& model, const StepShape& shape);
 // The device's time of a step: the operators, and the gap of every layer as host time.
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape);
 
-// The whole step: the device, overlapped by the host per step and layer, and the host per token and row on top.
+// What the host does for a step, of itself and for its layers, tokens and rows, while the device works.
+Seconds HostTime(const StepModel& model, const StepShape& shape);
+
+// The whole step: the device, overlapped by the host.
 TimeParts StepTime(const StepModel& model, const StepShape& shape);
 
 }  // namespace foretoken

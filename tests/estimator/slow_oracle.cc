@@ -138,12 +138,13 @@ Spent SlowOracle::Step(const Shape& x) const {
   }
   device.communication += Communication(tokens);
   device += Head(x.logits);
-  const double host = e_.host_step.value() + model_.num_hidden_layers * e_.host_layer.value();
+  const double host = e_.host_step.value() + model_.num_hidden_layers * e_.host_layer.value() +
+                      tokens * e_.host_token.value() + x.logits * e_.host_request.value();
   const Smoothed both = Smax(device.Total(), host);
   const double shrunk = both.first / device.Total();
   Spent step = device;  // what is done stays, the time of it shrinks
   for (double* part : {&step.compute, &step.memory, &step.communication, &step.host}) *part *= shrunk;
-  step.host += both.second + tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+  step.host += both.second;
   return step;
 }
 

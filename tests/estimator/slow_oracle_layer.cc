@@ -133,8 +133,9 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
   const bool native = d_.weight_dtype == model_.native_dtype;
   const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
-  const Spent up = Gemm(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes);
-  const Spent down = Gemm(rows, model_.hidden_size, width, bytes);
+  const double rate = gemm_ * e_.expert_gemm;
+  const Spent up = Product(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, activation_, rate);
+  const Spent down = Product(rows, model_.hidden_size, width, bytes, activation_, rate);
   Spent spent = on_rank * (up + down);
   if (replicas > 1) {  // dispatch and combine
     const double elements = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep;
