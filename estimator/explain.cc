@@ -10,6 +10,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kGemm = "smax(2 N K (M + M0) / P_mm, (N K w + M (K a + N a_r)) / (BW e_w)) per matrix";
+constexpr std::string_view kExpertGemm =
+    "smax(2 N K (M + M0) / (P_mm e_x), (N K w + M (K a + N a_r)) / (BW e_w)) per expert matrix";
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
@@ -34,8 +36,8 @@ constexpr Text kTexts[] = {
     {"shared_mlp_up", kGemm},
     {"shared_mlp_down", kGemm},
     {"router", kGemm},
-    {"expert_up", kGemm},
-    {"expert_down", kGemm},
+    {"expert_up", kExpertGemm},
+    {"expert_down", kExpertGemm},
     {"elementwise", kTraffic},
     {"all_reduce", "min(2 (q-1)/q M/Bn + 2 alpha, (q-1) M/Bn + alpha)"},
     {"expert_all_to_all", "sent / Bn + alpha"},
