@@ -29,8 +29,8 @@ namespace {
 // Of 1.1, 1.2, 1.25 and 1.5 the one whose coverage, tested on models left out, is nearest to 80%.
 constexpr BandRule kCalibratedBands = {.widening = 1.1};
 // A port that nobody has tuned is several times slower than its engine elsewhere. A band that held it would say nothing
-// of all others, so the docs tell of it instead; coverage counts its rows as outside. Of 2.5 and 3, which held less
-// than 72% and 77% of E2E, the one nearer to 80%.
+// of all others, so the docs tell of it instead; coverage counts its rows as outside. Of 2.5 and 3, which held 73% and
+// 77% of E2E, the one nearer to 80%.
 constexpr BandRule kTransferredBands = {.widening = 3, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
 // Likewise of the generic priors, by what priors refitted without the engine and the device of a row say of it.
 constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};

@@ -118,7 +118,7 @@ std::string Page(const Study& study) {
   std::string page = absl::StrCat(
       "# Errors against public measurements\n\nWritten by `tests/validation/run`; do not edit. ", study.used,
       " measured runs of `tests/validation`, and ", study.held_out,
-      " of `tests/validation/held_out`, which no fit and no choice of a prior has seen.\n\nMedian absolute percentage "
+      " of `tests/validation/held_out`, which no fit has seen.\n\nMedian absolute percentage "
       "error within each (file, hardware, engine, model), mean across; in brackets the number of groups. Five samples: "
       "median over all rows, devices, engines and "
       "20 draws. The priors as they ship were chosen with all rows in view; in the other cases no fit has seen the "
