@@ -111,7 +111,9 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   served.decode = decode.Sum(served.decode_steps);
   AddWaits(replica, running - together - alongside, together, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
-  served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
+  if (replica.steps_wanted) {
+    served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
+  }
   // Little's law: requests that find no memory wait while those that run come and go.
   const Seconds on_replica = served.prefill.Total() + served.decode.Total();
   served.prefill.queueing += (capacity.batch / running - 1) * on_replica;

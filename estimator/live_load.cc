@@ -161,7 +161,7 @@ Company CompanyOf(const Backlog& b, const Seats& seats, const Plan& plan, double
 }
 
 // Over `steps` decode steps.
-std::vector<Crew> CrewsOf(const Company& company, double steps) {
+Crews CrewsOf(const Company& company, double steps) {
   const double shared = std::min(1.0, company.shared / std::max(1.0, steps));
   return {{.share = shared,
            .running = company.All(),
@@ -189,7 +189,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.prefill_work = served.prefill;
   served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w);
   served.decode = company.Sum(engine, served.decode_steps);
-  served.step = [engine, company](double j) { return company.Step(engine, j); };
+  if (replica.steps_wanted) served.step = [engine, company](double j) { return company.Step(engine, j); };
   const double ran = company.MeanRunning(served.decode_steps);
   served.running = company.joined + ran;
   served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /

@@ -155,6 +155,7 @@ Served ServedAt(const Replica& replica, double most, double rate) {
   served.decode.queueing += point.Decode().Total() * stalls + following;
   const Seconds seated = served.prefill_work.Total() + point.riding() + served.decode.Total();
   served.prefill.queueing += SeatWait(point.SeatsTaken(), most, seated);
+  if (!replica.steps_wanted) return served;
   const Seconds each = following / std::max(1.0, point.Steps());
   served.step = [step = point.Step(), stalls, each](double j) {
     TimeParts parts = step(j);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "estimator/capacity.h"
 #include "estimator/estimate.h"
@@ -44,6 +45,7 @@ struct Crew {
   double others = 0;          // those that do not,
   double others_context = 0;  // and what they see before the first of these steps
 };
+using Crews = absl::InlinedVector<Crew, 2>;
 
 // What one request meets. Waiting is the queueing part of both phases.
 struct Served {
@@ -54,7 +56,7 @@ struct Served {
   // Sequences of the workload's length whose KV cache is as large as what a replica holds, and what a step reads.
   double held = 1;
   double read = 1;
-  std::vector<Crew> crews;         // where those of the first step do not stay; empty: running and read throughout
+  Crews crews;                     // where those of the first step do not stay; empty: running and read throughout
   double prefilled = 1;            // sequences of a replica that are prefilled together
   TimeParts prefill_work;          // what that takes without waiting for others
   double waves = 1;                // batches that run one after the other

@@ -5,6 +5,8 @@
 namespace foretoken::rpc {
 namespace {
 
+constexpr int kMostPayload = 1 << 20;
+
 class ColumnsReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
  public:
   explicit ColumnsReactor(const baseline::ColumnsRequest& request)
@@ -41,6 +43,15 @@ class ColumnsReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
 
 grpc::ServerUnaryReactor* BaselineService::Empty(grpc::CallbackServerContext* context, const google::protobuf::Empty*,
                                                  google::protobuf::Empty*) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* BaselineService::Payload(grpc::CallbackServerContext* context,
+                                                   const baseline::PayloadRequest* request,
+                                                   baseline::PayloadReply* reply) {
+  reply->mutable_payload()->assign(std::clamp(request->reply_bytes(), 0, kMostPayload), 'x');
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;

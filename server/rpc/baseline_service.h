@@ -1,4 +1,4 @@
-// An empty unary call and a stream of constant columns: what transport and codec cost without any work of ours. Every
+// An empty unary call, one of any length and a stream of constant columns: what transport and codec cost without any work of ours. Every
 // figure of tests/bench is a ratio to these, taken in the same run from the same binary.
 #ifndef FORETOKEN_SERVER_RPC_BASELINE_SERVICE_H_
 #define FORETOKEN_SERVER_RPC_BASELINE_SERVICE_H_
@@ -12,6 +12,8 @@ class BaselineService : public baseline::BaselineService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Empty(grpc::CallbackServerContext* context, const google::protobuf::Empty* request,
                                   google::protobuf::Empty* response) override;
+  grpc::ServerUnaryReactor* Payload(grpc::CallbackServerContext* context, const baseline::PayloadRequest* request,
+                                    baseline::PayloadReply* reply) override;
   grpc::ServerWriteReactor<v1::SweepResponse>* Columns(grpc::CallbackServerContext* context,
                                                        const baseline::ColumnsRequest* request) override;
 };

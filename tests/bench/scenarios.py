@@ -5,6 +5,8 @@ import time
 
 from table import Row
 
+MESSAGE_PREFIX_BYTES = 8  # gRPC's 5 and 3 of the field that holds the payload
+
 
 def median(values):
     return statistics.median(values)
@@ -19,29 +21,36 @@ def errors_of(*results):
 
 
 def unary(start_server, driver_of, rounds):
-    """One call in closed loop beside the empty call, then at a fixed pace."""
+    """One call in closed loop beside the empty call and one of its own lengths, then at a fixed pace."""
     with start_server() as server:
         driver = driver_of(server)
-        empty, dense, moe, paced = [], [], [], []
+        empty, payload, dense, moe, paced = [], [], [], [], []
         for _ in range(rounds):
             empty.append(driver.run("empty"))
             dense.append(driver.run("estimate"))
+            payload.append(driver.run("payload", reply_bytes=round(dense[-1]["response_bytes"]) - MESSAGE_PREFIX_BYTES))
             moe.append(driver.run("moe"))
             paced.append(driver.run("estimate", rate=5000))
     ratio = median(b["calls_per_second"] / a["calls_per_second"] for a, b in zip(empty, dense))
     return [
         Row("empty call: rate", median(one["calls_per_second"] for one in empty), "calls/s"),
         Row("empty call: server CPU", median(map(cpu, empty)), "us"),
+        Row("call of an Estimate's lengths: rate / empty call's",
+            median(b["calls_per_second"] / a["calls_per_second"] for a, b in zip(empty, payload)), ""),
+        Row("call of an Estimate's lengths: server CPU / empty call's",
+            median(cpu(b) / cpu(a) for a, b in zip(empty, payload)), ""),
         Row("Estimate: rate", median(one["calls_per_second"] for one in dense), "calls/s"),
         Row("Estimate: rate / empty call's", ratio, "", 0.95, True),
         Row("Estimate: server CPU", median(map(cpu, dense)), "us"),
         Row("Estimate: server CPU / empty call's", median(cpu(b) / cpu(a) for a, b in zip(empty, dense)), "", 1.10),
+        Row("Estimate: server CPU / that of a call of its lengths",
+            median(cpu(b) / cpu(a) for a, b in zip(payload, dense)), ""),
         Row("Estimate of experts and latent attention: server CPU / empty call's",
             median(cpu(b) / cpu(a) for a, b in zip(empty, moe)), ""),
         Row("Estimate at 5,000/s: p50", median(one["p50_us"] for one in paced), "us"),
         Row("Estimate at 5,000/s: p99", median(one["p99_us"] for one in paced), "us"),
         Row("Estimate at 5,000/s: p99.9", median(one["p999_us"] for one in paced), "us"),
-        Row("Estimate: errors", errors_of(*empty, *dense, *moe, *paced), "", 0),
+        Row("Estimate: errors", errors_of(*empty, *payload, *dense, *moe, *paced), "", 0),
     ]
 
 

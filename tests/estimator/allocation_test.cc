@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "absl/functional/function_ref.h"
 #include "estimator/calibration/calibration.h"
 #include "estimator/estimator.h"
 #include "estimator/step_model_cache.h"
@@ -28,7 +29,8 @@ long allocations = 0;
 namespace foretoken {
 namespace {
 
-TEST(AllocationTest, AnEstimateInPlaceTakesNone) {
+// Takes what `change` makes of a scenario of each kind of model.
+void ExpectNone(absl::FunctionRef<void(Scenario&)> change) {
   const Model models[] = {Llama31_70b(), Mixtral8x7b(), DeepseekV2Lite(), Gemma2_9b()};
   const Hardware hardware = A100();
   const Calibration calibration{.id = "a name that is too long for a short string",
@@ -41,6 +43,7 @@ TEST(AllocationTest, AnEstimateInPlaceTakesNone) {
     scenario.deployment.tensor_parallel = 8;
     scenario.calibration = &calibration;
     scenario.slo = Slo{.max_tpot = Seconds(0.05)};
+    change(scenario);
     StepModelMemo memo;
     Estimate estimate;
     ASSERT_TRUE(ComputeEstimate(scenario, {}, memo, estimate).ok());
@@ -51,6 +54,28 @@ TEST(AllocationTest, AnEstimateInPlaceTakesNone) {
     EXPECT_EQ(allocations - before, 0) << model.id;
     EXPECT_EQ(estimate.calibration_id, calibration.id);
   }
+}
+
+TEST(AllocationTest, AnEstimateInPlaceTakesNone) {
+  ExpectNone([](Scenario&) {});
+}
+
+TEST(AllocationTest, NorDoesOneUnderALiveLoad) {
+  ExpectNone([](Scenario& scenario) {
+    scenario.live_load = LiveLoad{.running_sequences = 12,
+                                  .running_context_tokens = 700,
+                                  .remaining_output_tokens = 90,
+                                  .waiting_requests = 3,
+                                  .queued_prefill_tokens = 2000};
+  });
+}
+
+TEST(AllocationTest, NorDoesOneOfContinuousBatching) {
+  ExpectNone([](Scenario& scenario) { scenario.workload.batching = BatchingPolicy::kContinuous; });
+  ExpectNone([](Scenario& scenario) {
+    scenario.workload.batching = BatchingPolicy::kContinuous;
+    scenario.workload.request_rate_per_second = 0.5;
+  });
 }
 
 }  // namespace

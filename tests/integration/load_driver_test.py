@@ -37,13 +37,18 @@ class Answered(unittest.TestCase):
         return run.result
 
     def test_closed_loop(self):
-        for call in ("empty", "estimate", "moe"):
+        for call in ("empty", "payload", "estimate", "moe"):
             with self.subTest(call):
                 result = self.drive(call, in_flight=4, connections=2)
                 self.assertGreater(result["calls"], 0)
                 self.assertLessEqual(result["unanswered"], 4)
                 self.assertGreater(result["response_bytes"], 0)
                 self.assertLessEqual(result["p50_us"], result["p99_us"])
+
+    def test_a_payload_is_as_long_as_asked(self):
+        with_prefixes = 482 + 5 + 3  # gRPC's, and the field's key and length
+        run = self.drive("payload", reply_bytes=482, in_flight=1)
+        self.assertAlmostEqual(run["response_bytes"], with_prefixes, delta=0.01 * with_prefixes)
 
     def test_open_loop(self):
         for call in ("estimate", "batch", "live_batch"):

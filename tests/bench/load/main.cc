@@ -4,8 +4,8 @@
 //   foretoken-load --target=127.0.0.1:50051 --call=batch --candidates=10 --rate=10000 # open loop
 //   foretoken-load --target=127.0.0.1:50051 --call=sweep --server_pid=4711
 //
-// Calls: empty, estimate, moe, batch, live_batch (unary); sweep, mix, columns, slow (streams); register. empty and
-// columns need a server with --serve_baseline.
+// Calls: empty, payload, estimate, moe, batch, live_batch (unary); sweep, mix, columns, slow (streams); register. empty,
+// payload and columns need a server with --serve_baseline.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
+#include "server/rpc/baseline.pb.h"
 #include "tests/bench/load/register_load.h"
 #include "tests/bench/load/sweep_load.h"
 #include "tests/bench/load/unary_load.h"
@@ -21,7 +22,8 @@
 
 ABSL_FLAG(std::string, target, "127.0.0.1:50051", "address of the server");
 ABSL_FLAG(std::string, call, "estimate",
-          "empty, estimate, moe, batch, live_batch, sweep, mix, columns, slow or register");
+          "empty, payload, estimate, moe, batch, live_batch, sweep, mix, columns, slow or register");
+ABSL_FLAG(int, reply_bytes, 0, "of a payload call, whose request is as long as an estimate's");
 ABSL_FLAG(int, candidates, 10, "of a batch");
 ABSL_FLAG(int, connections, 1, "of unary calls; parallel sweeps");
 ABSL_FLAG(int, in_flight, 64, "calls at once, closed loop");
@@ -50,7 +52,14 @@ bool IsStream(const std::string& name) {
 }
 
 bool IsUnary(const std::string& name) {
-  return name == "empty" || name == "estimate" || name == "moe" || name == "batch" || name == "live_batch";
+  return name == "empty" || name == "payload" || name == "estimate" || name == "moe" || name == "batch" || name == "live_batch";
+}
+
+baseline::PayloadRequest PayloadAsLongAs(const v1::EstimateRequest& request) {
+  baseline::PayloadRequest payload;
+  payload.set_reply_bytes(absl::GetFlag(FLAGS_reply_bytes));
+  payload.set_padding(std::string(request.ByteSizeLong(), 'x'));
+  return payload;
 }
 
 // REQUIRES: IsUnary.
@@ -64,6 +73,7 @@ UnaryCall NamedCall(const std::string& name) {
   }
   v1::EstimateRequest request;
   *request.mutable_scenario() = name == "moe" ? MoeScenario() : DenseScenario();
+  if (name == "payload") return MakeCall("baseline.BaselineService/Payload", PayloadAsLongAs(request));
   return MakeCall("v1.EstimatorService/Estimate", request);
 }
 
