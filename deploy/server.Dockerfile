@@ -1,6 +1,6 @@
 # foretokend with its embedded catalog. Build from the top of the tree:
 #   docker build -f deploy/server.Dockerfile -t foretokend .
-#   docker run -p 50051:50051 -v foretoken:/var/lib/foretoken foretokend
+#   docker run -p 127.0.0.1:50051:50051 -v foretoken:/var/lib/foretoken foretokend
 FROM docker.io/library/debian:bookworm-slim AS build
 WORKDIR /src
 COPY deploy/install-packages deploy/packages.txt deploy/

@@ -1,5 +1,4 @@
-// How much of the context each token of a layer sees, and how many experts a step touches: the counting that
-// attention and mixture-of-experts layers need.
+// How much of the context each token of a layer sees: the counting that attention needs.
 #ifndef FORETOKEN_ESTIMATOR_ATTENTION_H_
 #define FORETOKEN_ESTIMATOR_ATTENTION_H_
 

@@ -31,13 +31,12 @@ Prompts Admitted(const LiveLoad& load, const Workload& workload) {
   return PromptsOf(std::min(prompts.count, seats), load.in_flight_prefill_tokens, workload);
 }
 
-std::optional<double> StepTokens(const Workload& workload, const Deployment& deployment, const LiveLoad& load) {
-  std::optional<double> tokens = ChunkTokens(workload, deployment);
-  if (load.max_num_batched_tokens) {
-    const double left = *load.max_num_batched_tokens - load.running_sequences.value_or(0);
-    tokens = std::min(tokens.value_or(kInfinity), std::max(1.0, left));
-  }
-  return tokens;
+// Whatever batch the request is: who runs and waits are those of an engine that works in steps.
+double StepTokens(const Deployment& deployment, const LiveLoad& load) {
+  const std::optional<int>& chunk = deployment.prefill_chunk_tokens;
+  if (!load.max_num_batched_tokens) return chunk.value_or(kStepTokens);
+  const int left = std::max(1, *load.max_num_batched_tokens - load.running_sequences.value_or(0));
+  return std::min(left, chunk.value_or(left));
 }
 
 // KV cache, in tokens of the prompts' blocks.
@@ -136,7 +135,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
           .in_flight = Admitted(load, w),
           .waiting = Waiting(load, w, warnings),
           .arriving = {.count = replica.capacity.batch, .tokens = static_cast<double>(w.fresh_tokens())},
-          .step_tokens = StepTokens(scenario.workload, scenario.deployment, load)};
+          .step_tokens = StepTokens(scenario.deployment, load)};
 }
 
 absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, std::vector<Warning>& warnings) {

@@ -18,13 +18,13 @@ struct Prompts {
 
 // The load, its gaps filled from the workload.
 struct Backlog {
-  double running = 0;                 // sequences that decode
-  double context = 0;                 // tokens that each sees
-  std::optional<double> remaining;    // output tokens that each has still to make; absent: none ends
-  Prompts in_flight;                  // admitted already
-  Prompts waiting;                    // before the request
-  Prompts arriving;                   // the request, or as many as come together
-  std::optional<double> step_tokens;  // prompt tokens that a step has room for
+  double running = 0;                // sequences that decode
+  double context = 0;                // tokens that each sees
+  std::optional<double> remaining;   // output tokens that each has still to make; absent: none ends
+  Prompts in_flight;                 // admitted already
+  Prompts waiting;                   // before the request
+  Prompts arriving;                  // the request, or as many as come together
+  double step_tokens = kStepTokens;  // prompt tokens that a step has room for
 };
 
 // REQUIRES: a live load. Warns where sequences run whose context is not stated.

@@ -55,6 +55,17 @@ TimeParts PromptPhase(const Replica& replica, const Workload& workload, double s
   return parts + PrefillTime(replica.speculator->draft, PromptShape(workload, deployment, sequences));
 }
 
+void FillPrompts(const Replica& replica, double together, Served& served) {
+  const Workload& workload = replica.scenario.workload;
+  served.prefilled = together;
+  served.prefill = served.prefill_work = PromptPhase(replica, workload, together);
+  if (!workload.prefix_load) return;
+  Workload resident = workload;
+  resident.prefix_load.reset();
+  served.prefill = PromptPhase(replica, resident, together);
+  served.prefill.communication += PrefixLoad(replica.model, workload, 1);
+}
+
 SpeculationEstimate MeanRound(const Replica& replica, double sequences, double decode_steps) {
   const Speculator& speculator = *replica.speculator;
   const double prompt = std::max(1, replica.scenario.workload.prompt_tokens);

@@ -21,6 +21,10 @@ struct BatchTimes {
 // The prefill of `sequences`, by the model and then by the draft where there is one.
 TimeParts PromptPhase(const Replica& replica, const Workload& workload, double sequences);
 
+// Sets the prefill of a steady state in which prompts go `together` into a step, and its work. Prefixes are loaded one
+// after the other: a request has its own in its prefill, the work all.
+void FillPrompts(const Replica& replica, double together, Served& served);
+
 // The mean round of a decode of `sequences` on a replica. REQUIRES: replica.speculator.
 SpeculationEstimate MeanRound(const Replica& replica, double sequences, double decode_steps);
 

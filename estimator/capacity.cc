@@ -59,7 +59,7 @@ void AddModel(const Shard& shard, double tokens, Capacity& c) {
 }
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
-  const double context = scenario.workload.prompt_tokens + scenario.workload.output_tokens;
+  const double context = static_cast<double>(scenario.workload.prompt_tokens) + scenario.workload.output_tokens;
   return {.step = BudgetOf(scenario),
           .per_step_token = ActivationPerToken(shard, scenario, context),
           .per_sequence = LogitsPerSequence(scenario, shard)};

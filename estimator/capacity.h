@@ -14,9 +14,6 @@
 
 namespace foretoken {
 
-// vLLM's default KV block.
-inline constexpr int kBlockTokens = 16;
-
 // Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
 // longer prompt replaces it), and the tokens that decoding sequences are fed.
 struct StepBudget {

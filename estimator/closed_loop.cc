@@ -69,6 +69,13 @@ void AddWaits(const Replica& replica, double others, double together, Served& se
   served.decode.queueing += while_decoding;
 }
 
+// A cycle takes no less than the prefixes of all who are in it take to be loaded.
+void AddPrefixWait(const Replica& replica, double running, Served& served) {
+  if (replica.model.efficiencies.speed_of_light) return;
+  const Seconds loads = PrefixLoad(replica.model, replica.scenario.workload, running);
+  served.prefill.queueing += std::max(Seconds(0), loads - served.prefill.Total() - served.decode.Total());
+}
+
 // Sequences that all fit halfway, but not all at their end.
 void WarnOfPreemption(double running, double largest, std::vector<Warning>& warnings) {
   if (running <= largest) return;
@@ -99,17 +106,16 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   const double come = PromptsPerStep(replica, running);
   const double together = std::clamp(come, 1.0, PromptsThatFit(w, replica.scenario.deployment));
   const double alongside = (replica.model.shard.stages - 1) * std::min(come, together);  // in the other stages
-  Served served{.prefill = PromptPhase(replica, w, together),
-                .decode_steps = w.output_tokens - 1.0,
+  Served served{.decode_steps = w.output_tokens - 1.0,
                 .running = std::min(running, together + std::floor(MostCompany(replica, together))),
-                .held = HeldHalfway(w, running),
-                .prefilled = together};
+                .held = HeldHalfway(w, running)};
   served.read = served.running;
-  served.prefill_work = served.prefill;
+  FillPrompts(replica, together, served);
   const DecodePhase decode(replica.model, w, served.running, replica.speculator);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);
   AddWaits(replica, running - together - alongside, together, served);
+  AddPrefixWait(replica, running, served);
   const Seconds wait = served.decode.queueing / std::max(1.0, served.decode_steps);
   if (replica.steps_wanted) {
     served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };

@@ -1,7 +1,7 @@
 // All decode steps of a request at once, at a cost that does not depend on their number.
 //
 // A decode step at context c is, with d linear in c between the windows of the layers,
-//   t(c) = smax(d(c), host) + per-token and per-row host time.
+//   t(c) = smax(d(c), host).
 // The sum over steps is taken piece by piece between windows and the crossover of device and host, each by 3-point
 // Gauss-Legendre quadrature over [first - 1/2, last + 1/2]: exact where t is linear (s = infinity, s = 1), within
 // 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. Of attention chunks 32 are summed one by one,

@@ -36,11 +36,4 @@ Bytes BytesPerElement(Dtype dtype) { return Bytes(FormatOf(dtype).bytes); }
 
 std::string_view DtypeName(Dtype dtype) { return FormatOf(dtype).name; }
 
-std::optional<Dtype> ParseDtype(std::string_view name) {
-  for (size_t i = 0; i < kFormats.size(); ++i) {
-    if (kFormats[i].name == name) return static_cast<Dtype>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace foretoken

@@ -32,9 +32,6 @@ Bytes BytesPerElement(Dtype dtype);
 // "bf16", "fp8_block", "q4_k_m", ...; "unspecified".
 std::string_view DtypeName(Dtype dtype);
 
-// The inverse of DtypeName; nothing for an unknown name.
-std::optional<Dtype> ParseDtype(std::string_view name);
-
 }  // namespace foretoken
 
 #endif  // FORETOKEN_ESTIMATOR_DTYPE_H_

@@ -20,9 +20,9 @@ struct Packing {
   double Steps() const { return groups * PrefillChunks(group); }
 };
 
-Packing Pack(const Prompts& prompts, double prior, std::optional<double> step_tokens) {
+Packing Pack(const Prompts& prompts, double prior, double step_tokens) {
   if (prompts.count <= 0) return {};
-  const double fit = step_tokens ? std::floor(*step_tokens / std::max(1.0, prompts.tokens)) : prompts.count;
+  const double fit = std::floor(step_tokens / std::max(1.0, prompts.tokens));
   const double together = std::clamp(fit, 1.0, std::max(1.0, prompts.count));
   return {.group = {.sequences = together, .new_tokens = prompts.tokens, .prior = prior, .chunk_tokens = step_tokens},
           .groups = prompts.count / together};
@@ -33,7 +33,7 @@ class Engine {
  public:
   Engine(const Replica& replica, const Backlog& backlog)
       : model_(replica.model), w_(replica.scenario.workload), deployment_(replica.scenario.deployment), b_(backlog) {
-    if (b_.step_tokens) deployment_.prefill_chunk_tokens = static_cast<int>(*b_.step_tokens);
+    deployment_.prefill_chunk_tokens = static_cast<int>(b_.step_tokens);
   }
 
   double Stages() const { return model_.shard.stages; }

@@ -66,9 +66,18 @@ void WarnSubstituted(const Hardware& hardware, Dtype dtype, const PeakField& wan
        absl::StrCat("hardware_spec.", wanted.field)});
 }
 
+void WarnOfNode(const Hardware& hardware, int joined, std::vector<Warning>* warnings) {
+  constexpr int kUsualNode = 8;  // HGX and OAM boards
+  if (warnings == nullptr || joined <= kUsualNode) return;
+  warnings->push_back({WarningCode::kFigureAbsent,
+                       absl::StrCat("hardware ", hardware.id, " states no devices_per_node; all ", joined,
+                                    " devices are taken to be in one node"),
+                       "deployment.devices_per_node"});
+}
+
 // Joins the links, or names the one that is missing.
 absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
-                                  const Efficiencies& efficiencies) {
+                                  const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   Fabric fabric{.latency = efficiencies.link_latency, .free = efficiencies.speed_of_light};
   const int devices = deployment.devices();
   if (devices == 1 || fabric.free) return fabric;
@@ -79,10 +88,11 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
   if (!hardware.interconnect) {
     return MissingFigure(hardware, "interconnect_bytes_per_second",
                          absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
-                                      deployment.pipeline_parallel));
+                                      deployment.pipeline_parallel, ", expert_parallel ", deployment.expert_parallel));
   }
   fabric.link = *hardware.interconnect * efficiencies.link;
   const auto per_node = deployment.devices_per_node ? deployment.devices_per_node : hardware.devices_per_node;
+  if (!per_node) WarnOfNode(hardware, joined, warnings);
   if (!per_node || joined <= *per_node) return fabric;
   const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
   if (!scale_out) {
@@ -102,11 +112,16 @@ FlopsPerSecond MatrixRate(const Peak& peak, BytesPerSecond memory, const Efficie
   return FlopsPerSecond(1 / (computing + feeding));
 }
 
-// Twice the lanes in a core serve the same stream of instructions: kernels gain less than the peak says.
-FlopsPerSecond VectorRate(FlopsPerSecond peak, const Efficiencies& efficiencies) {
+// What decode attention reaches on the vector units; an efficiency above 1 is of kernels on the matrix units, whose
+// rate is the only roof known where no vector rate is stated. Twice the lanes in a core serve the same stream of
+// instructions: kernels gain less than the peak says.
+FlopsPerSecond VectorRate(const Hardware& hardware, FlopsPerSecond matrix, const Efficiencies& efficiencies) {
+  const FlopsPerSecond peak = hardware.peak.fp32.value_or(matrix);
+  const FlopsPerSecond roof = std::max(peak, matrix);
+  if (efficiencies.speed_of_light) return roof;
   const FlopsPerSecond reference = efficiencies.vector_reference;
-  if (reference.value() <= 0) return peak * efficiencies.decode_attention;
-  return reference * (efficiencies.decode_attention * std::sqrt(peak / reference));
+  if (reference.value() <= 0) return std::min(peak * efficiencies.decode_attention, roof);
+  return std::min(reference * (efficiencies.decode_attention * std::sqrt(peak / reference)), roof);
 }
 
 }  // namespace
@@ -155,27 +170,19 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
   const Dtype head = ComputeDtype(Dtype::kBf16, deployment.activation_dtype);
   const absl::StatusOr<Peak> head_peak = PeakFor(hardware, head, nullptr);
   if (!head_peak.ok()) return head_peak.status();
-  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies);
+  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies, warnings);
   if (!fabric.ok()) return fabric.status();
-
-  // Without a stated vector rate the matrix rate is the only roof known.
-  const FlopsPerSecond vector = hardware.peak.fp32.value_or(head_peak->rate);
-  // An efficiency above 1 is of kernels on the matrix units.
-  const FlopsPerSecond roof = std::max(vector, head_peak->rate);
-  const FlopsPerSecond attention = head_peak->rate * efficiencies.prefill_attention;
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   const FlopsPerSecond gemm = MatrixRate(*peak, memory, efficiencies);
   return Machine{
       .matrix_peak = peak->rate,
-      .vector_peak = vector,
       .memory_peak = memory,
       .memory_capacity = *hardware.memory_capacity,
       .gemm = gemm,
       .expert_gemm = gemm * efficiencies.expert_gemm,
       .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
-      .prefill_attention = attention,
-      .decode_attention = efficiencies.speed_of_light ? roof : std::min(VectorRate(vector, efficiencies), roof),
-      .latent_decode_attention = attention,
+      .prefill_attention = head_peak->rate * efficiencies.prefill_attention,
+      .decode_attention = VectorRate(hardware, head_peak->rate, efficiencies),
       .weight_read = memory * CarriedTo(hardware, efficiencies).weight_read,
       .kv_read = memory * efficiencies.kv_read,
       .elementwise = memory * efficiencies.elementwise,

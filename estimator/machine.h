@@ -18,7 +18,6 @@ namespace foretoken {
 struct Machine {
   // Stated peaks, for utilisations.
   FlopsPerSecond matrix_peak;
-  FlopsPerSecond vector_peak;
   BytesPerSecond memory_peak;
   Bytes memory_capacity;
 
@@ -26,9 +25,8 @@ struct Machine {
   FlopsPerSecond gemm;         // of the deployment's weights
   FlopsPerSecond expert_gemm;  // of routed experts, each with rows of its own
   FlopsPerSecond head_gemm;    // of the LM head, which stays in 16 bits
-  FlopsPerSecond prefill_attention;
+  FlopsPerSecond prefill_attention;  // and of MLA's absorbed decode, a matrix product over all heads
   FlopsPerSecond decode_attention;
-  FlopsPerSecond latent_decode_attention;  // MLA's absorbed decode is a matrix product over all heads
   BytesPerSecond weight_read;
   BytesPerSecond kv_read;
   BytesPerSecond elementwise;

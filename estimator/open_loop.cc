@@ -138,17 +138,15 @@ Served ServedAt(const Replica& replica, double most, double rate) {
   const Workload& w = replica.scenario.workload;
   const StepQueue queue = point.Queue(rate);
   const double together = queue.Together();
-  Served served{.prefill = PromptPhase(replica, w, together),
-                .decode = point.Decode(),
+  Served served{.decode = point.Decode(),
                 .decode_steps = point.Steps(),
                 .running = point.running(),
                 .held = HeldHalfway(w, point.running()),
                 .read = point.running(),
-                .prefilled = together,
                 .requests_per_second = *w.request_rate_per_second};
-  served.prefill_work = served.prefill;
+  FillPrompts(replica, together, served);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
-  served.prefill.queueing += queue.Wait() + point.riding();
+  served.prefill.queueing += queue.Wait() + point.riding() + MeanWait(rate, PrefixLoad(replica.model, w, 1));
   const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
   const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
   const Seconds following = queue.Followers(StepsPerPrompt(replica)) * std::min(queue.each, point.Prefill());
@@ -172,7 +170,11 @@ absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
   if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
   const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).HighestRate();
-  if (!(rate < stable)) return Unstable(replica, absl::StrCat("with at most ", most, " sequences"), stable);
+  const double loaded = 1 / PrefixLoad(replica.model, replica.scenario.workload, 1).value();
+  if (!(rate < std::min(stable, loaded))) {
+    if (loaded < stable) return Unstable(replica, "loading prefixes", loaded);
+    return Unstable(replica, absl::StrCat("with at most ", most, " sequences"), stable);
+  }
   return ServedAt(replica, most, rate);
 }
 

@@ -50,12 +50,6 @@ TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, doub
                                       : ExposedOfMany(model, shape, tokens_per_second);
 }
 
-// Bytes of the cached prefixes of all sequences on one device.
-Bytes PrefixBytes(const StepModel& model, double prefix_tokens, double sequences) {
-  const Shard& shard = model.shard;
-  return sequences * prefix_tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv;
-}
-
 double Microbatch(const StepModel& model, double sequences) { return std::ceil(sequences / model.shard.stages); }
 
 }  // namespace
@@ -68,6 +62,13 @@ PrefillShape PromptShape(const Workload& workload, const Deployment& deployment,
   return shape;
 }
 
+Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences) {
+  if (!workload.prefix_load) return Seconds(0);
+  const Shard& shard = model.shard;
+  const double tokens = sequences * workload.cached_prefix_tokens;
+  return tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv / *workload.prefix_load;
+}
+
 TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
                        double sequences) {
   if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
@@ -75,9 +76,7 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
   const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
   TimeParts parts =
       pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second) : PrefillTime(model, shape);
-  if (workload.prefix_load) {
-    parts.communication += PrefixBytes(model, workload.cached_prefix_tokens, sequences) / *workload.prefix_load;
-  }
+  parts.communication += PrefixLoad(model, workload, sequences);
   if (workload.tokenizer_tokens_per_second) {
     parts.host += Seconds(workload.prompt_tokens / *workload.tokenizer_tokens_per_second);
   }

@@ -14,9 +14,12 @@ namespace foretoken {
 // What `sequences` of the workload have to prefill.
 PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences);
 
+// What the cached prefixes of `sequences` sequences take to be loaded; nothing where they are resident.
+Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences);
+
 // From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
 // prefill of what is not cached. With the pipelined prompt cache what is left when the last prompt token arrives.
-// Without prompt tokens (decode from an empty context) it is the first decode step, at context 1.
+// Without prompt tokens (decode from an empty context) it is the first decode step.
 TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
                        double sequences);
 

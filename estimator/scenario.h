@@ -48,7 +48,7 @@ struct Deployment {
 
 // Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
 // dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
-// dtype, or bf16 where that has 8 bits or fewer.
+// dtype, or bf16 where that has 8.5 bits or fewer.
 void ResolveDtypes(const Model& model, Deployment& deployment);
 
 // Tokens of prompts that engines take into one step by default: vLLM's max_num_batched_tokens, SGLang's
@@ -113,6 +113,9 @@ struct Workload {
   double mean_context() const { return prompt_tokens + output_tokens / 2.0; }
 };
 
+// vLLM's default KV block.
+inline constexpr int kBlockTokens = 16;
+
 struct LiveLoad {
   std::optional<int> running_sequences;
   std::optional<double> running_context_tokens;
@@ -123,7 +126,7 @@ struct LiveLoad {
   std::optional<double> free_kv_tokens;
   std::optional<int> max_num_seqs;
   std::optional<int> max_num_batched_tokens;
-  int kv_block_tokens = 16;
+  int kv_block_tokens = kBlockTokens;
 };
 
 // Whether the load says more than the engine's limits.

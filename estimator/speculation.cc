@@ -31,6 +31,7 @@ absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Effici
   draft.deployment = DraftDeployment(scenario);
   absl::StatusOr<StepModel> model = MakeStepModel(draft, efficiencies, nullptr);
   if (!model.ok()) return model.status();
+  model->efficiencies.admission = model->efficiencies.admission_per_request = Seconds(0);  // once, by the model
   const double tokens = speculation.draft_tokens;
   return Speculator{
       .draft = *std::move(model), .draft_tokens = tokens, .accepted = AcceptedTokens(speculation.acceptance, tokens)};

@@ -1,6 +1,7 @@
 #include "estimator/step.h"
 
 #include <array>
+#include <cassert>
 
 #include "estimator/roofline.h"
 #include "estimator/visit_operators.h"
@@ -8,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Matrices (10 and the head), experts (2), latent expansion, two attention groups in both phases.
-constexpr size_t kMostRooflines = 24;
+// Ten matrices and the head, two of the experts, latent expansion, two attention groups in both phases.
+constexpr size_t kMostRooflines = 10 + 1 + 2 + 1 + 2 * 2;
 
 // The times of a step's operators side by side, so that the compiler takes their rooflines several at once.
 class OperatorTimes {
@@ -17,6 +18,7 @@ class OperatorTimes {
   void Add(const OperatorCost& cost) {
     communication_ += cost.communication;
     if (cost.compute.value() > 0) {
+      assert(count_ < kMostRooflines);
       compute_[count_] = cost.compute.value();
       memory_[count_++] = cost.memory.value();
     } else {

@@ -52,7 +52,6 @@ constexpr Bytes operator*(BytesPerSecond rate, Seconds time) { return Bytes(rate
 
 constexpr Bytes Gigabytes(double n) { return Bytes(n * 1e9); }
 constexpr Bytes Gibibytes(double n) { return Bytes(n * 1024.0 * 1024.0 * 1024.0); }
-constexpr Bytes Kibibytes(double n) { return Bytes(n * 1024.0); }
 constexpr BytesPerSecond GigabytesPerSecond(double n) { return BytesPerSecond(n * 1e9); }
 constexpr FlopsPerSecond Teraflops(double n) { return FlopsPerSecond(n * 1e12); }
 

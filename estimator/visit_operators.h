@@ -63,7 +63,7 @@ inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionG
   const Machine& m = model.machine;
   const double seen = group.layers * sequences * VisibleContext(group, context);
   const Flops row(2 * seen * s.heads * (s.decode_qk_dim + s.decode_v_dim));
-  const Seconds one = row / (s.latent_rank > 0 ? m.latent_decode_attention : m.decode_attention);
+  const Seconds one = row / (s.latent_rank > 0 ? m.prefill_attention : m.decode_attention);
   const Flops flops = tokens * row;
   const Bytes bytes = seen * s.kv_elements * s.kv;
   return {.kind = OperatorKind::kDecodeAttention,

@@ -94,6 +94,9 @@ constexpr const char* kWithoutCost[] = {"_name_or_path",
 
 v1::Dtype TorchDtype(ConfigReader& config) {
   const std::string name = config.Has("torch_dtype") ? config.Text("torch_dtype") : config.Text("dtype");
+  if (config.Has("torch_dtype") && config.Has("dtype") && config.Text("dtype") != name) {
+    config.Fault("dtype", absl::StrCat("\"", config.Text("dtype"), "\"; torch_dtype is \"", name, "\""));
+  }
   if (name.empty()) return v1::DTYPE_UNSPECIFIED;
   if (name == "bfloat16") return v1::DTYPE_BF16;
   if (name == "float16") return v1::DTYPE_FP16;

@@ -40,12 +40,13 @@ void MiniMaxM2(Config& config, ModelSpec& spec) {
 
 void GptOss(Config& config, ModelSpec& spec) {
   ReadGated(config, spec, false);
+  const int32_t layers = spec.num_hidden_layers();
   const bool bias = config.Bool("attention_bias", true);
   spec.set_qkv_bias(bias);
   spec.set_attention_output_bias(bias);
   spec.set_mlp_bias(true);
   spec.set_attention_sinks(true);
-  SetWindow(config.MaybeInt("sliding_window").value_or(128), FullLayers(config, spec.num_hidden_layers() / 2), spec);
+  SetWindow(config.MaybeInt("sliding_window").value_or(128), FullLayers(config, layers, layers / 2), spec);
   ReadExperts(config, "num_local_experts", "intermediate_size", spec);
   if (spec.native_dtype() == v1::DTYPE_UNSPECIFIED) spec.set_native_dtype(v1::DTYPE_BF16);
   config.Ignore({"experts_per_token", "initial_context_length", "swiglu_limit"});

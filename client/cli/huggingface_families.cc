@@ -31,9 +31,12 @@ void SetWindow(int32_t window_tokens, std::optional<int32_t> full_layers, v1::Mo
   if (full_layers.has_value()) spec.mutable_sliding_window()->set_num_full_attention_layers(*full_layers);
 }
 
-int32_t FullLayers(ConfigReader& config, int32_t otherwise) {
+int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise) {
   const std::vector<std::string> types = config.Texts("layer_types");
   if (types.empty()) return otherwise;
+  if (static_cast<int32_t>(types.size()) != layers) {
+    config.Fault("layer_types", absl::StrCat(types.size(), " entries; num_hidden_layers is ", layers));
+  }
   for (const std::string& type : types) {
     if (type == "full_attention" || type == "sliding_attention") continue;
     config.Fault("layer_types", absl::StrCat("\"", type, "\"; allowed: full_attention, sliding_attention"));

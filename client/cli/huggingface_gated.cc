@@ -1,6 +1,7 @@
 // Families with RMS norms and a gated MLP.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/huggingface_families.h"
 
 namespace foretoken::cli {
@@ -43,7 +44,7 @@ void ReadQwenWindow(Config& config, ModelSpec& spec) {
   const bool used = config.Bool("use_sliding_window", false);
   const auto window = config.MaybeInt("sliding_window");
   const int32_t leading = config.MaybeInt("max_window_layers").value_or(0);
-  const int32_t full_layers = FullLayers(config, std::min(leading, spec.num_hidden_layers()));
+  const int32_t full_layers = FullLayers(config, spec.num_hidden_layers(), std::min(leading, spec.num_hidden_layers()));
   if (used && window.has_value()) SetWindow(*window, full_layers, spec);
 }
 
@@ -94,8 +95,9 @@ void Gemma(Config& config, ModelSpec& spec) {
 
 void Gemma2(Config& config, ModelSpec& spec) {
   Gemma(config, spec);
+  const int32_t layers = spec.num_hidden_layers();
   spec.set_norms_per_layer(4);
-  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec.num_hidden_layers() / 2), spec);
+  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, layers, layers / 2), spec);
   config.Ignore({"sliding_window_size"});  // the same again
 }
 
@@ -103,10 +105,12 @@ void Gemma3(Config& config, ModelSpec& spec) {
   Gemma(config, spec);
   spec.set_norms_per_layer(4);
   spec.set_qk_norm(v1::QK_NORM_PER_HEAD);
-  const auto stated =
-      config.MaybeInt(config.Has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern");
-  const int32_t period = std::max(1, stated.value_or(6));
-  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, spec.num_hidden_layers() / period),
+  const std::string pattern =
+      config.Has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern";
+  const int32_t period = config.MaybeInt(pattern).value_or(6);
+  if (period < 1) config.Fault(pattern, absl::StrCat(period, "; allowed from 1"));
+  const int32_t layers = spec.num_hidden_layers();
+  SetWindow(config.MaybeInt("sliding_window").value_or(4096), FullLayers(config, layers, layers / std::max(1, period)),
             spec);
 }
 

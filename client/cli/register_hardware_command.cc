@@ -56,7 +56,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddRegisterHardware(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("register-hardware", "Registers hardware, and a profile measured on it");
+  CLI::App* command = app.add_subcommand("register-hardware", "Registers hardware, and what is fitted to its measured runs");
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
       "Samples give a calibration of the core model per engine, and where all are of one model and deployment\n"
@@ -66,7 +66,7 @@ void AddRegisterHardware(CLI::App& app, Action& chosen) {
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
   command->add_option("--samples", options->samples, "Measured runs as CSV (docs/cli.md)")->type_name("FILE.csv");
   options->write.AddTo(*command);
-  command->add_flag("--validate-only", options->validate_only, "Run every check and the regression, store nothing");
+  command->add_flag("--validate-only", options->validate_only, "Run every check and fit, store nothing");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

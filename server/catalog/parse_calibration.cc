@@ -44,11 +44,8 @@ bool CheckCounts(FieldChecker& checks, const v1::CalibrationSpec& spec) {
   return parameters && bands;
 }
 
-}  // namespace
-
-absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
-  std::vector<FieldViolation> violations;
-  FieldChecker checks("", violations);
+// Whose it is, and for which core model.
+void CheckScope(FieldChecker& checks, const v1::CalibrationSpec& spec) {
   checks.Id("id", spec.id());
   if (!spec.hardware_id().empty()) checks.Id("hardware_id", spec.hardware_id());
   if (!spec.model_id().empty()) checks.Id("model_id", spec.model_id());
@@ -64,6 +61,14 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
     checks.Fault("model_version", absl::StrCat(" ", spec.model_version(), "; this core model is version ",
                                                kModelVersion, ": fit the measurements again"));
   }
+}
+
+}  // namespace
+
+absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
+  CheckScope(checks, spec);
   Calibration calibration{.id = spec.id(),
                           .hardware_id = spec.hardware_id(),
                           .engine = spec.engine(),

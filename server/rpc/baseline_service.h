@@ -1,5 +1,5 @@
-// An empty unary call, one of any length and a stream of constant columns: what transport and codec cost without any work of ours. Every
-// figure of tests/bench is a ratio to these, taken in the same run from the same binary.
+// An empty unary call, one of any length and a stream of constant columns: what transport and codec cost without any
+// work of ours. Ratios of tests/bench are to these, taken in the same run from the same binary.
 #ifndef FORETOKEN_SERVER_RPC_BASELINE_SERVICE_H_
 #define FORETOKEN_SERVER_RPC_BASELINE_SERVICE_H_
 

@@ -16,8 +16,9 @@ namespace foretoken::rpc {
 
 using catalog::FieldChecker;
 
-// Tokens of one sequence.
+// Tokens of one sequence, and sequences.
 inline constexpr int kMaxTokens = 100'000'000;
+inline constexpr int kMaxBatch = 1'000'000;
 
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);

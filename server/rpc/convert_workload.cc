@@ -7,7 +7,6 @@
 namespace foretoken::rpc {
 namespace {
 
-constexpr int kMaxBatch = 1'000'000;
 constexpr int kMaxQuantiles = 1'000;
 
 // The API's enums start with "unspecified", which asks for the first value of the core model's.

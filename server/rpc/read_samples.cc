@@ -24,9 +24,9 @@ Times ReadTimes(const v1::ProfileSample& message, FieldChecker& fields) {
 }
 
 Workload ReadRun(const v1::ProfileSample& message, FieldChecker& fields) {
-  Workload run{.batch_size = fields.Int("batch_size", message.batch_size(), 1),
-               .prompt_tokens = fields.Int("prompt_tokens", message.prompt_tokens(), 0),
-               .output_tokens = fields.Int("output_tokens", message.output_tokens(), 1)};
+  Workload run{.batch_size = fields.Int("batch_size", message.batch_size(), 1, kMaxBatch),
+               .prompt_tokens = fields.Int("prompt_tokens", message.prompt_tokens(), 0, kMaxTokens),
+               .output_tokens = fields.Int("output_tokens", message.output_tokens(), 1, kMaxTokens)};
   switch (message.batching_policy()) {
     case v1::BATCHING_POLICY_UNSPECIFIED:
     case v1::BATCHING_POLICY_STATIC:

@@ -29,10 +29,11 @@ void CheckVersions(const v1::HardwareSpec& spec, catalog::FieldChecker& fields) 
   }
 }
 
-// A step of one sequence as the profile says it is. A profile counts every weight and all of the context, so that of
-// all batches this is the one in which it cannot be below the light by what it leaves out.
-Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hardware& hardware) {
-  constexpr int kPromptTokens = 1024;
+// The prefill and a step of one sequence as the profile says they are. A profile counts every weight and all of the
+// context, so that of all batches this is the one in which its step cannot be below the light by what it leaves out. Of
+// its prefill, a rate, the stages of a pipeline share the work.
+Sample RunOf(const LinearProfile& profile, const Model& model, const Hardware& hardware) {
+  constexpr int kPromptTokens = 2048;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const ProfileKey& key = profile.key;
   Sample sample{.scenario = {.model = &model, .hardware = &hardware}, .measured = {kNone, kNone, kNone}};
@@ -45,9 +46,27 @@ Sample DecodeStepOf(const LinearProfile& profile, const Model& model, const Hard
   deployment.memory_utilization = 1e6;  // whether it fits is asked elsewhere
   ResolveDtypes(model, deployment);
   sample.scenario.workload = {.batch_size = 1, .prompt_tokens = kPromptTokens, .output_tokens = 2};
-  const LinearDecode decode = LinearDecodeOf(sample.scenario, /*batch=*/1, *profile.effective_bandwidth);
-  sample.measured[kTpot] = LinearDecodeStep(decode, 0).value();
+  if (profile.prefill_tokens_per_second) {
+    const Seconds prefill = LinearPrefill(kPromptTokens, *profile.prefill_tokens_per_second);
+    sample.measured[kTtft] = key.pipeline_parallel * prefill.value();
+  }
+  if (profile.effective_bandwidth) {
+    const LinearDecode decode = LinearDecodeOf(sample.scenario, /*batch=*/1, *profile.effective_bandwidth);
+    sample.measured[kTpot] = LinearDecodeStep(decode, 0).value();
+  }
   return sample;
+}
+
+// Notes where what the run takes by one metric, which the profile's `field` states as `value`, is below the light.
+void CheckMetric(Sample run, Metric metric, const std::string& field, double value, catalog::FieldChecker& fields) {
+  for (int other = 0; other < kNumMetrics; ++other) {
+    if (other != metric) run.measured[other] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const std::optional<SampleFault> fault = FasterThanLight(run);
+  if (!fault) return;
+  const char* what = metric == kTtft ? "the prefill" : "a decode step";
+  fields.Add(field, absl::StrCat(field.substr(field.rfind('.') + 1), " ", value, ": ", what,
+                                 " of one sequence is faster than the hardware's figures allow: ", fault->reason));
 }
 
 void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot, catalog::FieldChecker& fields) {
@@ -56,13 +75,12 @@ void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapsh
   for (size_t i = 0; i < hardware->linear_profiles.size(); ++i) {
     const LinearProfile& profile = hardware->linear_profiles[i];
     const auto model = snapshot.FindModel(profile.key.model_id, "model_id");
-    if (!profile.effective_bandwidth || !model.ok()) continue;
-    const std::optional<SampleFault> fault = FasterThanLight(DecodeStepOf(profile, (*model)->model, *hardware));
-    if (!fault) continue;
-    fields.Add(
-        absl::StrCat("spec.linear_profiles[", i, "].effective_bandwidth_bytes_per_second"),
-        absl::StrCat("effective_bandwidth_bytes_per_second ", profile.effective_bandwidth->value(),
-                     ": a decode step of one sequence is faster than the hardware's figures allow: ", fault->reason));
+    if (!model.ok()) continue;
+    const Sample run = RunOf(profile, (*model)->model, *hardware);
+    const std::string path = absl::StrCat("spec.linear_profiles[", i, "].");
+    CheckMetric(run, kTtft, path + "prefill_tokens_per_second", profile.prefill_tokens_per_second.value_or(0), fields);
+    CheckMetric(run, kTpot, path + "effective_bandwidth_bytes_per_second",
+                profile.effective_bandwidth.value_or(BytesPerSecond(0)).value(), fields);
   }
 }
 

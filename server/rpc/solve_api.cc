@@ -21,7 +21,6 @@ namespace {
 constexpr std::string_view kBase = "base.";
 constexpr double kMaxRate = 1e6;
 constexpr double kMinRate = 1e-3;
-constexpr double kMaxBatch = 1e6;
 constexpr double kMaxPrompt = 1e6;
 constexpr double kMaxDegree = 1024;
 

@@ -90,6 +90,12 @@ TEST(HuggingFaceTest, WhatIsNotUnderstoodIsNamed) {
       {"a kind of layer",
        R"({"model_type": "qwen3", "layer_types": ["full_attention", "linear_attention"], "hidden_size": 64})",
        "layer_types: \"linear_attention\"; allowed: full_attention, sliding_attention"},
+      {"kinds of layers that are not all", R"({"model_type": "qwen3", "layer_types": ["full_attention"]})",
+       "layer_types: 1 entries; num_hidden_layers is 0"},
+      {"a pattern", R"({"model_type": "gemma3_text", "sliding_window_pattern": 0})",
+       "sliding_window_pattern: 0; allowed from 1"},
+      {"two dtypes", "{" + llama + R"(, "torch_dtype": "bfloat16", "dtype": "float32"})",
+       "dtype: \"float32\"; torch_dtype is \"bfloat16\""},
       {"a dtype", "{" + llama + R"(, "torch_dtype": "float8"})", "torch_dtype: \"float8\"; allowed: bfloat16"},
       {"not JSON", "{\"model_type\": ", "config.json: "},
   };

@@ -51,6 +51,23 @@ TEST(ClosedLoopTest, ByHand) {
   EXPECT_NEAR(estimate.throughput.requests_per_second, 4 / estimate.e2e.time.value(), 1e-9);
 }
 
+// 50 of 100 tokens are loaded, 50 x 524,288 bytes a request at 26,214,400 bytes/s: 1 s each. However few share a step,
+// the link serves four in no less than 4 s; alone, a request takes its second and the time without a load.
+TEST(ClosedLoopTest, ACycleLoadsThePrefixesOfAll) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = ArithmeticOnly();
+  for (const int output : {1, 2, 11, 100}) {
+    Scenario scenario = ClosedLoop(model, hardware, 4, 100, output);
+    scenario.workload.cached_prefix_tokens = 50;
+    scenario.workload.prefix_load = BytesPerSecond(26'214'400);
+    EXPECT_NEAR(By(scenario, {.prefill_share = 0.5}).e2e.time.value(), 4, 1e-9) << output;
+    scenario.workload.batch_size = 1;
+    const double loaded = By(scenario, {}).e2e.time.value();
+    scenario.workload.prefix_load.reset();
+    EXPECT_NEAR(loaded, 1 + By(scenario, {}).e2e.time.value(), 1e-9) << output;
+  }
+}
+
 // Alone in the loop nobody is waited for.
 TEST(ClosedLoopTest, OneRequestIsAStaticBatchOfOne) {
   const Model model = Llama31_70b();

@@ -36,7 +36,7 @@ const std::string& Text(const Object& object, const std::string& key) { return A
 LinearDecode DecodeOf(const Object& golden, const Object& vector) {
   const Object& model = Sub(Sub(golden, "model_json"), Text(vector, "model"));
   const Object& gpu = Sub(Sub(golden, "gpu_json"), Text(vector, "gpu"));
-  const double kib_per_gib = Gibibytes(1) / Kibibytes(1);
+  const double kib_per_gib = 1024.0 * 1024.0;
   return {.weights = Gigabytes(Number(model, "model_size_GB")),
           .kv_per_token = Gigabytes(Number(model, "kvc_size_KB") / kib_per_gib),
           .batch = Number(vector, "bsz"),

@@ -20,6 +20,17 @@ TEST(PeakTest, TheFp32PeakStandsInWithAWarning) {
   EXPECT_EQ(estimate.warnings[0].field, "hardware_spec.peak.bf16_flops_per_second");
 }
 
+TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
+  Hardware hardware = A100();
+  hardware.devices_per_node.reset();
+  std::vector<Warning> warnings;
+  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 8}, GenericPrior(), &warnings).ok());
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 16}, GenericPrior(), &warnings).ok());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
+}
+
 // 4-bit weights and activations; with a wider operand the product is of that one.
 TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
   Hardware hardware = A100();

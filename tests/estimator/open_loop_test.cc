@@ -53,6 +53,22 @@ TEST(OpenLoopTest, PrefillsAloneAreAQueueWithConstantService) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("below 77.035"));
 }
 
+// 50 of 100 tokens are loaded, 26,214,400 bytes a request at ten times as many a second: 0.1 s each, and at 5 a second
+// half of the link's time, so that a request waits 0.1 x 0.5 / (2 x 0.5) s for it. At 10 a second the link is full.
+TEST(OpenLoopTest, PrefixesAreLoadedOneAfterTheOther) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = ArithmeticOnly();
+  Scenario scenario = OpenLoop(model, hardware, 5, 100, 11);
+  scenario.workload.cached_prefix_tokens = 50;
+  const double resident = By(scenario, {}).ttft.time.value();
+  scenario.workload.prefix_load = BytesPerSecond(262'144'000);
+  EXPECT_NEAR(By(scenario, {}).ttft.time.value(), resident + 0.1 + 0.05, 1e-6);
+  scenario.workload.request_rate_per_second = 10.1;
+  const absl::Status status = Ask(scenario, {}).status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kUnstableLoad);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("loading prefixes per replica serves below 10"));
+}
+
 // Where steps are a line A + G B, the balance is B = lambda (O - 1) A / (1 - rho), rho = lambda (X + (O - 1) G).
 // Here only the host's 10 ms a step and arithmetic take time, in sum (s = 1): a row costs G = 0.13214154752 ms.
 TEST(OpenLoopTest, SolvesTheBalanceOfALine) {

@@ -144,7 +144,6 @@ TEST(PropertyTest, NoRateIsAboveThatOfLight) {
     ASSERT_LE(real.prefill_attention, light.prefill_attention);
     ASSERT_LE(real.decode_attention, light.decode_attention)
         << Describe(s) << " e_d " << calibration.efficiencies.decode_attention;
-    ASSERT_LE(real.latent_decode_attention, light.latent_decode_attention);
     ASSERT_LE(real.weight_read, light.weight_read);
     ASSERT_LE(real.kv_read, light.kv_read);
     ASSERT_LE(real.elementwise, light.elementwise);

@@ -33,6 +33,15 @@ TEST_F(LearnTest, ARateIsOfContinuousBatching) {
   EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("samples[3].request_rate_per_second"));
 }
 
+TEST_F(LearnTest, ARunIsBoundedAsAWorkloadIs) {
+  v1::RegisterHardwareRequest request = Request();
+  request.mutable_samples(0)->set_prompt_tokens(2'147'483'647);
+  request.mutable_samples(1)->set_output_tokens(100'000'001);
+  request.mutable_samples(2)->set_batch_size(1'000'001);
+  EXPECT_THAT(PartsOf(Send(request)).fields,
+              testing::ElementsAre("samples[0].prompt_tokens", "samples[1].output_tokens", "samples[2].batch_size"));
+}
+
 TEST_F(LearnTest, TimesInTheWrongUnitAreRefused) {
   v1::RegisterHardwareRequest request = Request();
   request.clear_samples();
@@ -170,6 +179,10 @@ TEST_F(LearnTest, AStatedProfileIsNotFasterThanLight) {
   EXPECT_THAT(PartsOf(status).fields,
               testing::ElementsAre("spec.linear_profiles[0].effective_bandwidth_bytes_per_second"));
   EXPECT_THAT(status.error_message(), HasSubstr("is faster than the speed of light"));
+  request.mutable_spec()->mutable_linear_profiles(0)->clear_effective_bandwidth_bytes_per_second();
+  request.mutable_spec()->mutable_linear_profiles(0)->set_prefill_tokens_per_second(1e15);
+  EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.linear_profiles[0].prefill_tokens_per_second"));
+  request.mutable_spec()->mutable_linear_profiles(0)->set_prefill_tokens_per_second(1e4);
   // A profile counts all experts, of which a token reads two in eight.
   request.mutable_spec()->mutable_linear_profiles(0)->set_model_id("mixtral-8x7b-v0.1");
   request.mutable_spec()->mutable_linear_profiles(0)->set_effective_bandwidth_bytes_per_second(4e12);

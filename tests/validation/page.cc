@@ -119,7 +119,8 @@ std::string Page(const Study& study) {
       "# Errors against public measurements\n\nWritten by `tests/validation/run`; do not edit. ", study.used,
       " measured runs of `tests/validation`, and ", study.held_out,
       " of `tests/validation/held_out`, which no fit has seen.\n\nMedian absolute percentage "
-      "error within each (file, hardware, engine, model), mean across; in brackets the number of groups. Five samples: "
+      "error within each (file, hardware, engine, model), mean across; in brackets the number of groups. An E2E that "
+      "a source does not state follows from its TTFT and TPOT. Five samples: "
       "median over all rows, devices, engines and "
       "20 draws. The priors as they ship were chosen with all rows in view; in the other cases no fit has seen the "
       "rows "
