@@ -82,18 +82,19 @@ double Sum(const std::vector<double>& values) {
 
 absl::Status FitPrefill(const Points& points, ProfileFit& fit) {
   if (points.x.empty()) return absl::OkStatus();
+  const auto [low, high] = std::minmax_element(points.y.begin(), points.y.end());
   fit.prefill = Fit(points);
-  if (!fit.prefill) {
+  if (!fit.prefill || *low == *high) {
     return Refusal(Reason::kInsufficientSamples, "samples",
-                   absl::StrCat(points.x.size(),
-                                " usable prefill sample(s) with one latency; at least 2 different ones are needed"));
+                   absl::StrCat(points.x.size(), " usable prefill sample(s) with one ",
+                                *low == *high ? "number of tokens" : "latency",
+                                "; at least 2 different ones are needed"));
   }
   if (!(fit.prefill->slope > 0)) {
     return Refusal(Reason::kInvalidField, "samples",
                    absl::StrCat("prefill latency falls as tokens grow: the fitted rate is ", fit.prefill->slope,
                                 " tokens/s; allowed above 0"));
   }
-  const auto [low, high] = std::minmax_element(points.y.begin(), points.y.end());
   fit.min_prefill_tokens = *low;
   fit.max_prefill_tokens = *high;
   return absl::OkStatus();

@@ -188,6 +188,9 @@ TEST_F(FitProfileTest, RefusesTooFewSamples) {
   EXPECT_THAT(refusal({{.ttft = Seconds(-1)}}), HasSubstr("none of 1 samples is usable"));
   EXPECT_THAT(refusal({Run(1, 512, 64)}), HasSubstr("at least 2"));
   EXPECT_THAT(refusal({Run(1, 512, 64), Run(1, 512, 128)}), HasSubstr("at least 2"));
+  ProfileSample again = Run(1, 512, 64);  // a repeat, which never takes quite as long
+  again.ttft = 1.1 * *again.ttft;
+  EXPECT_THAT(refusal({Run(1, 512, 64), again}), HasSubstr("2 usable prefill sample(s) with one number of tokens"));
 }
 
 TEST_F(FitProfileTest, RefusesARateThatFalls) {
