@@ -22,9 +22,9 @@ struct Machine {
   Bytes memory_capacity;
 
   // Reached rates.
-  FlopsPerSecond gemm;         // of the deployment's weights
-  FlopsPerSecond expert_gemm;  // of routed experts, each with rows of its own
-  FlopsPerSecond head_gemm;    // of the LM head, which stays in 16 bits
+  FlopsPerSecond gemm;               // of the deployment's weights
+  FlopsPerSecond expert_gemm;        // of routed experts, each with rows of its own
+  FlopsPerSecond head_gemm;          // of the LM head, which stays in 16 bits
   FlopsPerSecond prefill_attention;  // and of MLA's absorbed decode, a matrix product over all heads
   FlopsPerSecond decode_attention;
   BytesPerSecond weight_read;

@@ -85,10 +85,10 @@ absl::Status FitPrefill(const Points& points, ProfileFit& fit) {
   const auto [low, high] = std::minmax_element(points.y.begin(), points.y.end());
   fit.prefill = Fit(points);
   if (!fit.prefill || *low == *high) {
-    return Refusal(Reason::kInsufficientSamples, "samples",
-                   absl::StrCat(points.x.size(), " usable prefill sample(s) with one ",
-                                *low == *high ? "number of tokens" : "latency",
-                                "; at least 2 different ones are needed"));
+    return Refusal(
+        Reason::kInsufficientSamples, "samples",
+        absl::StrCat(points.x.size(), " usable prefill sample(s) with one ",
+                     *low == *high ? "number of tokens" : "latency", "; at least 2 different ones are needed"));
   }
   if (!(fit.prefill->slope > 0)) {
     return Refusal(Reason::kInvalidField, "samples",

@@ -25,7 +25,7 @@ void ReadGated(ConfigReader& config, v1::ModelSpec& spec, bool tied);
 void SetWindow(int32_t window_tokens, std::optional<int32_t> full_layers, v1::ModelSpec& spec);
 
 // Layers that see everything: counted where layer_types states them, else `otherwise`. A kind of layer that is neither
-// full nor windowed is a fault.
+// full nor windowed is a fault, and so are more or fewer kinds than `layers`.
 int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise);
 
 // RMS norms and a gated MLP; the same with experts chosen by a biased router; layer norms and two matrices.

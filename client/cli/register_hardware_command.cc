@@ -56,7 +56,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddRegisterHardware(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("register-hardware", "Registers hardware, and what is fitted to its measured runs");
+  CLI::App* command =
+      app.add_subcommand("register-hardware", "Registers hardware, and what is fitted to its measured runs");
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
       "Samples give a calibration of the core model per engine, and where all are of one model and deployment\n"

@@ -4,8 +4,8 @@
 //   foretoken-load --target=127.0.0.1:50051 --call=batch --candidates=10 --rate=10000 # open loop
 //   foretoken-load --target=127.0.0.1:50051 --call=sweep --server_pid=4711
 //
-// Calls: empty, payload, estimate, moe, batch, live_batch (unary); sweep, mix, columns, slow (streams); register. empty,
-// payload and columns need a server with --serve_baseline.
+// Calls: empty, payload, estimate, moe, batch, live_batch (unary); sweep, mix, columns, slow (streams); register.
+// empty, payload and columns need a server with --serve_baseline.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -52,7 +52,8 @@ bool IsStream(const std::string& name) {
 }
 
 bool IsUnary(const std::string& name) {
-  return name == "empty" || name == "payload" || name == "estimate" || name == "moe" || name == "batch" || name == "live_batch";
+  return name == "empty" || name == "payload" || name == "estimate" || name == "moe" || name == "batch" ||
+         name == "live_batch";
 }
 
 baseline::PayloadRequest PayloadAsLongAs(const v1::EstimateRequest& request) {
