@@ -41,9 +41,11 @@ double StepTokens(const Deployment& deployment, const LiveLoad& load) {
 
 // KV cache, in tokens of the prompts' blocks.
 struct KvRoom {
-  double free = 0;        // now
-  double after = 0;       // when those running have ended
-  double per_prompt = 0;  // mean over all prompts without a seat
+  double free = 0;      // now
+  double after = 0;     // when those running have ended
+  double needed = 0;    // by all prompts without a seat
+  double smallest = 0;  // prompt of them, at least 1
+  double largest = 0;
 };
 
 // What memory leaves free beside those running, where the engine does not tell: by bytes, as a layer with a window
@@ -64,13 +66,15 @@ KvRoom RoomFor(const Replica& replica, const Backlog& backlog) {
   const LiveLoad& load = *replica.scenario.live_load;
   const auto blocks = [&](double tokens) { return std::ceil(tokens / load.kv_block_tokens) * load.kv_block_tokens; };
   const double own = blocks(w.prefix_load ? w.prompt_tokens : w.fresh_tokens());
-  const double prompts = backlog.waiting.count + backlog.arriving.count;
+  const double waiting = blocks(backlog.waiting.tokens);
   KvRoom room = RoomInMemory(replica, backlog);
   if (load.free_kv_tokens) {
     room.free = *load.free_kv_tokens;
     room.after = room.free + backlog.running * backlog.context;
   }
-  room.per_prompt = (backlog.waiting.count * blocks(backlog.waiting.tokens) + backlog.arriving.count * own) / prompts;
+  room.needed = backlog.waiting.count * waiting + backlog.arriving.count * own;
+  room.smallest = std::max(1.0, backlog.waiting.count > 0 ? std::min(waiting, own) : own);
+  room.largest = backlog.waiting.count > 0 ? std::max(waiting, own) : own;
   return room;
 }
 
@@ -79,7 +83,7 @@ void WarnOfPreemption(const Replica& replica, const Backlog& b, const KvRoom& ro
   const double steps = replica.scenario.workload.output_tokens;
   const double joining = b.in_flight.count + b.waiting.count + b.arriving.count;
   const double growth = b.running * std::min(steps, b.remaining.value_or(steps)) + joining * steps;
-  const double left = room.free - (b.waiting.count + b.arriving.count) * room.per_prompt;
+  const double left = room.free - room.needed;
   if (growth <= left) return;
   warnings.push_back({WarningCode::kWaves,
                       absl::StrCat("the KV cache fills while decoding: up to ", growth, " tokens more, ", left,
@@ -116,6 +120,36 @@ Prompts Waiting(const LiveLoad& load, const Workload& workload, std::vector<Warn
   return guessed;
 }
 
+absl::Status NoRoomEver(const KvRoom& room) {
+  return Refusal(Reason::kOutOfMemory, "live_load.free_kv_tokens",
+                 absl::StrCat("a prompt needs ", room.largest, " tokens of KV cache; there are ", room.free, ", and ",
+                              room.after, " when the running sequences have ended"));
+}
+
+// REQUIRES: not all prompts have a seat, and the running sequences end.
+Seats WaitForSeats(const Workload& workload, const Backlog& b, const KvRoom& room, double most) {
+  const double prompts = b.waiting.count + b.arriving.count;
+  const double admitted = b.running + b.in_flight.count;
+  const Endings endings = b.WhenTheyEnd();
+  const double hold = std::max(1.0, static_cast<double>(workload.output_tokens));
+  // In the room that prompts leave each other, counted as if all were as long as the longest.
+  const double prompt = std::max(1.0, room.largest);
+  const auto whole = [&](double tokens) { return std::floor(tokens / prompt) * prompt; };
+  const double each = b.running > 0 ? (room.after - room.free) / b.running : 0;  // of those running, tokens
+  const double again = b.running > 0 ? (whole(room.after) - whole(room.free)) / b.running : 0;
+  const Turnover kv{.endings = endings, .each = each, .again = again, .joined = whole(room.free), .hold = hold};
+  Seats seats{.must_wait = true, .steps = kv.StepsUntil(room.needed - room.free), .batch = most};
+  if (most < kInfinity) {
+    const Turnover batch{.endings = endings, .joined = std::max(0.0, most - b.running), .hold = hold};
+    seats.steps = std::max(seats.steps, batch.StepsUntil(admitted + prompts - most));
+  }
+  const double now = std::floor(room.free / room.smallest);
+  seats.taken = std::min(std::max(most, admitted), admitted + std::min(prompts, now));
+  seats.kv = b.in_flight.count + now;
+  seats.kv_per_ended = each / room.smallest;
+  return seats;
+}
+
 }  // namespace
 
 Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
@@ -138,33 +172,25 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
           .step_tokens = StepTokens(scenario.deployment, load)};
 }
 
+double Seats::Joined(double running, double left) const {
+  return std::max(1.0, std::min(batch - left, std::floor(kv + kv_per_ended * (running - left))));
+}
+
 absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, std::vector<Warning>& warnings) {
   const double prompts = backlog.waiting.count + backlog.arriving.count;
   const KvRoom room = RoomFor(replica, backlog);
   const std::optional<int>& limit = replica.scenario.live_load->max_num_seqs;
   const double most = limit ? *limit : kInfinity;
-  const double per_prompt = std::max(1.0, room.per_prompt);
-  const double in_batch = std::max(0.0, most - backlog.running - backlog.in_flight.count);
-  const double in_memory = std::floor(room.free / per_prompt);
-  Seats seats{.now = std::min({prompts, in_batch, in_memory}),
-              .later = std::floor(std::min(most, room.after / per_prompt))};
-  seats.must_wait = seats.now < prompts;
-  if (!seats.must_wait) {
+  const double seats = std::max(0.0, most - backlog.running - backlog.in_flight.count);
+  if (prompts <= seats && room.needed <= room.free) {
     WarnOfPreemption(replica, backlog, room, warnings);
-    return seats;
+    return Seats{};
   }
-  const std::string_view full = in_batch < in_memory ? "live_load.max_num_seqs" : "live_load.free_kv_tokens";
-  if (seats.later < 1) {
-    return Refusal(Reason::kOutOfMemory, "live_load.free_kv_tokens",
-                   absl::StrCat("a prompt needs ", room.per_prompt, " tokens of KV cache; there are ", room.free,
-                                ", and ", room.after, " when the running sequences have ended"));
-  }
+  if (room.after < room.largest) return NoRoomEver(room);
+  const bool batch_is_fuller = seats * room.needed < prompts * room.free;
+  const std::string_view full = batch_is_fuller ? "live_load.max_num_seqs" : "live_load.free_kv_tokens";
   if (absl::Status status = CheckWait(backlog, prompts, full, warnings); !status.ok()) return status;
-  // Those in flight have their memory already.
-  const double by_seats = (backlog.in_flight.count + prompts) / most;
-  const double by_memory = prompts * per_prompt / std::max(per_prompt, room.after);
-  seats.generations = std::max(1.0, std::ceil(std::max(by_seats, by_memory))) - 1;
-  return seats;
+  return WaitForSeats(replica.scenario.workload, backlog, room, most);
 }
 
 }  // namespace foretoken

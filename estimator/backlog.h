@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "estimator/endings.h"
 #include "estimator/serving.h"
 
 namespace foretoken {
@@ -20,26 +21,35 @@ struct Prompts {
 struct Backlog {
   double running = 0;                // sequences that decode
   double context = 0;                // tokens that each sees
-  std::optional<double> remaining;   // output tokens that each has still to make; absent: none ends
+  std::optional<double> remaining;   // output tokens that each has still to make on average; absent: none ends
   Prompts in_flight;                 // admitted already
   Prompts waiting;                   // before the request
   Prompts arriving;                  // the request, or as many as come together
   double step_tokens = kStepTokens;  // prompt tokens that a step has room for
+
+  Endings WhenTheyEnd() const { return {running, remaining}; }
 };
 
 // REQUIRES: a live load. Warns where sequences run whose context is not stated.
 Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings);
 
-// Who of the waiting and arriving prompts has a seat: room in the batch and KV cache for its prompt.
+// When all waiting and arriving prompts have a seat: room in the batch and KV cache for the prompt.
 struct Seats {
-  double now = 0;          // prompts that can start at once
-  bool must_wait = false;  // not all can
-  double later = 0;        // prompts that run together when those running now have ended
-  double generations = 0;  // of whole requests that come and go before the last arriving one has a seat
+  bool must_wait = false;  // not all have one now
+  double steps = 0;        // engine steps until they have, of
+  double taken = 0;        // sequences that hold the seats meanwhile
+  // Most that have joined by then, with the request: at once, beside those left,
+  double batch = 0;
+  double kv = 0;            // and in the KV cache, at first
+  double kv_per_ended = 0;  // and more with each running sequence that has ended
+
+  // At least 1, the request.
+  double Joined(double running, double left) const;
 };
 
-// Warns of a wait, naming what is full, and of a KV cache that fills while the requests decode (the engine then
-// preempts, which is not counted).
+// Seats become free as running sequences end and as requests that begin before this one, taken to be like it, do; each
+// is taken by the next prompt at once. Warns of a wait, naming what is full, and of a KV cache that fills while the
+// requests decode (the engine then preempts, which is not counted).
 //
 // Errors: kInvalidField where a request has to wait for sequences whose remaining_output_tokens are not stated;
 // kOutOfMemory where nothing runs and not even one prompt has room.

@@ -2,31 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "estimator/backlog.h"
 #include "estimator/decode.h"
 #include "estimator/mixed_prefill.h"
 #include "estimator/phases.h"
+#include "estimator/prompt_plan.h"
 
 namespace foretoken {
 namespace {
-
-// Prompts as the engine packs them: several short ones share a step, a long one takes several.
-struct Packing {
-  PrefillShape group;
-  double groups = 0;
-
-  double Steps() const { return groups * PrefillChunks(group); }
-};
-
-Packing Pack(const Prompts& prompts, double prior, double step_tokens) {
-  if (prompts.count <= 0) return {};
-  const double fit = std::floor(step_tokens / std::max(1.0, prompts.tokens));
-  const double together = std::clamp(fit, 1.0, std::max(1.0, prompts.count));
-  return {.group = {.sequences = together, .new_tokens = prompts.tokens, .prior = prior, .chunk_tokens = step_tokens},
-          .groups = prompts.count / together};
-}
 
 // The replica and its backlog, as the engine works through it.
 class Engine {
@@ -38,16 +22,21 @@ class Engine {
 
   double Stages() const { return model_.shard.stages; }
 
-  // A prompt's steps beside `running` and `joined` that were prefilled before.
-  MixedPrefill Mix(const PrefillShape& shape, double running, double joined) const {
-    return MixPrefill(model_, shape, Beside(running, joined));
+  // `running` of those that run now and `joined` that were prefilled before.
+  Riders Beside(double running, double joined) const { return Beside(running, b_.context, joined, w_.prompt_tokens); }
+  // At these contexts.
+  Riders Beside(double running, double context, double joined, double joined_context) const {
+    const double riders = running + joined;
+    if (riders <= 0) return {};
+    return {.sequences = riders / Stages(), .context = (running * context + joined * joined_context) / riders};
   }
 
-  // The steps of prompts that come before the request; on average half of them have joined the decode.
-  Seconds Drain(const Packing& packing, double running, double joined) const {
-    if (packing.groups <= 0) return Seconds(0);
-    joined += packing.group.sequences * (packing.groups - 1) / 2;
-    return packing.groups * MixedSteps(model_, packing.group, Beside(running, joined)) / Stages();
+  // A prompt's steps beside sequences that were prefilled before.
+  MixedPrefill Mix(const PrefillShape& shape, const Riders& riders) const { return MixPrefill(model_, shape, riders); }
+
+  // The steps of all these prompts.
+  Seconds Drain(const Packing& packing, const Riders& riders) const {
+    return packing.groups <= 0 ? Seconds(0) : packing.groups * MixedSteps(model_, packing.group, riders) / Stages();
   }
 
   // The request's own prefill, with `together` of those that come with it.
@@ -55,16 +44,15 @@ class Engine {
 
   // `steps` decode steps of `sequences`, the first at `context` + 1.
   TimeParts Decode(double sequences, double context, double steps) const {
-    const DecodeCurve curve(model_, std::ceil(sequences / Stages()));
-    return curve.Sum(std::round(context) + 1, std::round(context) + steps);
+    return DecodeCurve(model_, Batch(sequences)).Sum(std::round(context) + 1, std::round(context) + steps);
   }
 
  private:
-  Riders Beside(double running, double joined) const {
-    const double riders = running + joined;
-    if (riders <= 0) return {};
-    const double context = (running * b_.context + joined * w_.prompt_tokens) / riders;
-    return {.sequences = riders / Stages(), .context = context};
+  // Of one stage; of a mean number of sequences between those of the whole numbers around it.
+  double Batch(double sequences) const {
+    const double fewer = std::floor(sequences);
+    const double batch = std::ceil(fewer / Stages());
+    return batch + (sequences - fewer) * (std::ceil((fewer + 1) / Stages()) - batch);
   }
 
   const StepModel& model_;
@@ -73,102 +61,108 @@ class Engine {
   Backlog b_;
 };
 
-// The batch that the request decodes in: those running for `shared` steps more, and those that joined.
+// The batch that the request decodes in: those running, who end one after the other, and those that joined.
 struct Company {
-  double running = 0;
+  Endings endings{0, {}};
+  double before = 0;  // steps until the request decodes
+  double shared = 0;  // steps of its decode until the last of those running has ended
   double running_context = 0;
   double joined = 0;  // the request included
   double prompt = 0;
-  double shared = 0;
 
-  double All() const { return running + joined; }
-  double Context() const { return (running * running_context + joined * prompt) / All(); }
-  // Of those running, over all steps.
-  double MeanRunning(double steps) const { return steps > shared ? running * shared / steps : running; }
+  // Of those running, in steps `first` + 1 to `last` of the decode, on average.
+  double Running(double first, double last) const { return endings.MeanLeft(before + first, before + last); }
+  // `last` - `first` of those steps, all shared: as many as run on average, at their mean context.
+  TimeParts Together(const Engine& engine, double first, double last) const {
+    const double running = Running(first, last);
+    const double context = (running * running_context + joined * prompt) / (running + joined);
+    return engine.Decode(running + joined, context + first, last - first);
+  }
+  // Those that are shared in two halves: the time of a step is no straight line over the sequences.
   TimeParts Sum(const Engine& engine, double steps) const {
     const double together = std::min(steps, shared);
-    return engine.Decode(All(), Context(), together) + engine.Decode(joined, prompt + together, steps - together);
+    const double half = std::floor(together / 2);
+    return Together(engine, 0, half) + Together(engine, half, together) +
+           engine.Decode(joined, prompt + together, steps - together);
   }
   TimeParts Step(const Engine& engine, double j) const {
-    return j <= shared ? engine.Decode(All(), Context() + j - 1, 1) : engine.Decode(joined, prompt + j - 1, 1);
+    return j <= shared ? Together(engine, j - 1, j) : engine.Decode(joined, prompt + j - 1, 1);
   }
 };
 
-// Those that have to wait for a seat: until those running have ended, and for whole generations of requests after.
-Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, const Workload& w) {
-  if (!seats.must_wait) return Seconds(0);
-  const double seated = b.running + b.in_flight.count + seats.now;
-  Seconds wait;
-  if (b.running > 0) wait += engine.Decode(seated, b.context, std::ceil(*b.remaining)).Total();
-  if (seats.generations <= 0) return wait;
-  const Seconds one = engine.OwnPrefill(seats.later).Total() +
-                      engine.Decode(seats.later, w.prompt_tokens, w.output_tokens - 1.0).Total();
-  return wait + seats.generations * one;
-}
-
-// How the prompts of the backlog become steps.
-struct Plan {
-  Packing in_flight, early, late, own;  // early: waiting prompts that have a seat
-
-  // Steps that those running decode before the request's first token, where nobody has to wait for a seat.
-  double StepsBefore() const { return in_flight.Steps() + early.Steps() + own.Steps(); }
-};
-
-Plan MakePlan(const Backlog& b, const Seats& seats, double prior) {
-  const double late = seats.must_wait ? std::clamp(b.waiting.count - seats.now, 0.0, seats.later) : 0;
-  const double early = seats.must_wait ? std::min(b.waiting.count, seats.now) : b.waiting.count;
-  return {.in_flight = Pack(b.in_flight, 0, b.step_tokens),
-          .early = Pack({early, b.waiting.tokens}, 0, b.step_tokens),
-          .late = Pack({late, b.waiting.tokens}, 0, b.step_tokens),
-          .own = Pack(b.arriving, prior, b.step_tokens)};
-}
-
-// Of those running now, how many decode in `steps` that begin `before` steps from now, on average.
-double StillRunning(const Backlog& b, double before, double steps) {
-  if (!b.remaining || steps <= 0) return b.running;
-  return b.running * std::clamp((std::ceil(*b.remaining) - before) / steps, 0.0, 1.0);
-}
-
-// What the request waits for before its own prefill begins, and what slows that.
-Seconds WaitsBefore(const Engine& engine, const Backlog& b, const Seats& seats, const Plan& plan, const Workload& w) {
-  const double admitted = b.in_flight.count;
-  const double first = plan.in_flight.Steps();
-  const double before = first + plan.early.Steps();
-  Seconds queue = engine.Drain(plan.in_flight, StillRunning(b, 0, first), 0) +
-                  engine.Drain(plan.early, StillRunning(b, first, plan.early.Steps()), admitted);
-  if (b.running > 0) queue += engine.Decode(b.running, b.context, 1).Total() / (2 * engine.Stages());
-  queue = std::max(queue, SeatWait(engine, b, seats, w)) + engine.Drain(plan.late, 0, 0);
-  const double joined = admitted + b.waiting.count;
-  const MixedPrefill own = seats.must_wait
-                               ? engine.Mix(plan.own.group, 0, std::min(joined, seats.later - 1))
-                               : engine.Mix(plan.own.group, StillRunning(b, before, plan.own.Steps()), joined);
-  return queue + (plan.own.groups - 1) * own.steps / engine.Stages() + own.riding;
-}
-
-Company CompanyOf(const Backlog& b, const Seats& seats, const Plan& plan, double prompt) {
-  Company company{.joined = b.in_flight.count + b.waiting.count + b.arriving.count, .prompt = prompt};
-  if (seats.must_wait) {  // those running have ended by then
-    company.joined = std::min(company.joined, seats.later);
-    return company;
-  }
-  const double before = std::ceil(plan.StepsBefore());
-  const double left = b.remaining ? std::ceil(*b.remaining) - before : std::numeric_limits<double>::infinity();
-  if (left <= 0) return company;
-  company.running = b.running;
-  company.running_context = b.context + before;
-  company.shared = b.running > 0 ? left : 0;
+Company CompanyOf(const Backlog& b, const Seats& seats, const PromptPlan& plan, double prompt) {
+  const double before = plan.Before();
+  const Endings endings = b.WhenTheyEnd();
+  Company company{.endings = endings, .before = before, .running_context = b.context + before};
+  company.shared = std::max(0.0, std::round(endings.Last() - before));
+  company.prompt = prompt;
+  company.joined =
+      (b.in_flight.count + b.waiting.count - plan.sharing) * plan.Stay(plan.begins) + plan.sharing + b.arriving.count;
+  if (seats.must_wait) company.joined = std::min(company.joined, seats.Joined(b.running, endings.Left(before)));
   return company;
 }
 
-// Over `steps` decode steps.
+// The prompts before the request, where all have a seat.
+Seconds Queue(const Engine& engine, const Backlog& b, const PromptPlan& plan) {
+  const Endings endings = b.WhenTheyEnd();
+  const double first = plan.in_flight.Steps();
+  // Those of them that decode already: half of the others, less those that have ended.
+  const auto drain = [&](const Packing& prompts, double running, double before) {
+    if (prompts.groups <= 0) return Seconds(0);
+    const double stay = plan.Stay(prompts.Steps());
+    const double others = prompts.group.sequences * (prompts.groups - 1) * stay * (1 - stay / 2);
+    return engine.Drain(prompts, engine.Beside(running, before * stay + others));
+  };
+  const Seconds queue = drain(plan.in_flight, endings.MeanLeft(0, first), 0) +
+                        drain(plan.waiting, endings.MeanLeft(first, plan.Queued()), b.in_flight.count);
+  if (b.running <= 0) return queue;
+  return queue + engine.Decode(b.running, b.context, 1).Total() / (2 * engine.Stages());
+}
+
+// The same where they have not: all seats are taken until the request's is free, in steps that hold those prompts and
+// in steps that do not. Those running have made half of those steps' tokens on average, and so have those that joined,
+// up to their whole output.
+Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, const PromptPlan& plan,
+                 const Workload& w) {
+  if (!seats.must_wait) return Seconds(0);
+  const Endings endings = b.WhenTheyEnd();
+  const double running = std::min(seats.taken, endings.MeanLeft(0, seats.steps));
+  const double context = b.context + std::min(seats.steps, endings.Last()) / 2;
+  const double joined_context = w.prompt_tokens + std::min<double>(seats.steps, w.output_tokens) / 2;
+  const Riders all = engine.Beside(running, context, seats.taken - running, joined_context);
+  const auto drain = [&](const Packing& prompts) {
+    Riders riders = all;
+    riders.sequences = std::max(0.0, all.sequences - prompts.group.sequences / engine.Stages());
+    return engine.Drain(prompts, riders);
+  };
+  const double others = std::max(0.0, seats.steps - plan.Queued());
+  return drain(plan.in_flight) + drain(plan.waiting) + others * engine.Decode(seats.taken, all.context, 1).Total();
+}
+
+// What the request waits for before its own prefill begins, and what slows that.
+Seconds WaitsBefore(const Engine& engine, const Backlog& b, const Seats& seats, const PromptPlan& plan,
+                    const Workload& w, double together) {
+  const double running = b.WhenTheyEnd().MeanLeft(plan.begins, plan.Before());
+  const double joined = std::max(0.0, together - plan.sharing - b.arriving.count);
+  const Riders riders = engine.Beside(running, joined);
+  const MixedPrefill own = engine.Mix(plan.own.group, riders);
+  const Seconds wait = std::max(Queue(engine, b, plan), SeatWait(engine, b, seats, plan, w)) +
+                       (plan.own.groups - 1) * own.steps / engine.Stages() + own.riding;
+  if (plan.sharing <= 0) return wait;
+  return wait + engine.Mix(plan.SharedGroup(b.waiting.tokens), riders).steps - own.steps;
+}
+
+// Over `steps` decode steps, at least 1.
 Crews CrewsOf(const Company& company, double steps) {
-  const double shared = std::min(1.0, company.shared / std::max(1.0, steps));
-  return {{.share = shared,
-           .running = company.All(),
+  const double together = std::min(steps, company.shared);
+  const double share = together / steps;
+  const double running = company.Running(0, together);
+  return {{.share = share,
+           .running = running + company.joined,
            .read = company.joined,
-           .others = company.running,
+           .others = running,
            .others_context = company.running_context},
-          {.share = 1 - shared, .running = company.joined, .read = company.joined}};
+          {.share = 1 - share, .running = company.joined, .read = company.joined}};
 }
 
 }  // namespace
@@ -182,19 +176,20 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   const absl::StatusOr<Seats> seats = TakeSeats(replica, backlog, warnings);
   if (!seats.ok()) return seats.status();
   const Engine engine(replica, backlog);
-  const Plan plan = MakePlan(backlog, *seats, w.cached_prefix_tokens);
+  const PromptPlan plan = PlanPrompts(backlog, seats->steps, w);
   const Company company = CompanyOf(backlog, *seats, plan, std::max(1, w.prompt_tokens));
   Served served{.prefill = engine.OwnPrefill(plan.own.group.sequences), .decode_steps = w.output_tokens - 1.0};
   served.prefilled = plan.own.group.sequences;
   served.prefill_work = served.prefill;
-  served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w);
+  served.prefill.queueing += WaitsBefore(engine, backlog, *seats, plan, w, company.joined);
   served.decode = company.Sum(engine, served.decode_steps);
   if (replica.steps_wanted) served.step = [engine, company](double j) { return company.Step(engine, j); };
-  const double ran = company.MeanRunning(served.decode_steps);
+  served.crews = CrewsOf(company, std::max(1.0, served.decode_steps));
+  const Crew& first = served.crews.front();
+  const double ran = first.share * first.others;
   served.running = company.joined + ran;
   served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /
                                         replica.capacity.kv_per_sequence);
-  served.crews = CrewsOf(company, served.decode_steps);
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
   return served;
 }

@@ -11,8 +11,9 @@
 namespace foretoken {
 
 // The last of batch_size requests (over all replicas, each under this load) that arrive together: until its first
-// token the engine drains what is in flight and queued, in steps that also decode those running; then it decodes in
-// the batch that it has joined, which shrinks when those running have made their remaining tokens. Nobody comes after.
+// token the engine drains what is in flight and queued, in steps that also decode those running, and the request waits
+// for a seat where there is none; then it decodes in the batch that it has joined, which shrinks as those running end.
+// Nobody comes after.
 // REQUIRES: a live load. Errors: kOutOfMemory; those of TakeSeats (backlog.h).
 absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning>& warnings);
 

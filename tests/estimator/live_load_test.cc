@@ -42,11 +42,11 @@ class LiveLoadTest : public testing::Test {
   const Hardware a100_ = A100();
 };
 
-// Three prompts before this one, nobody running: 3 p1 and its own, whose step three others share.
+// Three prompts before this one, nobody running: all four share a step.
 TEST_F(LiveLoadTest, WaitsForTheQueue) {
   const Estimate estimate = By({.waiting_requests = 3, .queued_prefill_tokens = 300});
-  EXPECT_NEAR(estimate.ttft.time.value(), 4 * kPrompt + 3 * kRow, 1e-10);
-  EXPECT_NEAR(estimate.prefill.parts->queueing.value(), 3 * kPrompt + 3 * kRow, 1e-10);
+  EXPECT_NEAR(estimate.ttft.time.value(), 4 * kPrompt, 1e-10);
+  EXPECT_NEAR(estimate.prefill.parts->queueing.value(), 3 * kPrompt, 1e-10);
   EXPECT_NEAR(estimate.tpot.time.value(), 4 * kRow, 1e-10);
   // Either of the two figures gives the other: prompts like this one.
   EXPECT_NEAR(By({.waiting_requests = 3}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
@@ -56,19 +56,38 @@ TEST_F(LiveLoadTest, WaitsForTheQueue) {
   ASSERT_EQ(guessed.warnings.size(), 1u);
   EXPECT_EQ(guessed.warnings[0].field, "live_load.waiting_requests");
   EXPECT_THAT(guessed.warnings[0].message, HasSubstr("300 queued_prefill_tokens; taken as 3, as long as this request"));
-  // In flight: the same work, admitted already.
-  EXPECT_NEAR(By({.in_flight_prefill_tokens = 300}).ttft.time.value(), estimate.ttft.time.value(), 1e-12);
+  // In flight they are a step ahead, and decode beside this one's prompt.
+  EXPECT_NEAR(By({.in_flight_prefill_tokens = 300}).ttft.time.value(), 4 * kPrompt + 3 * kRow, 1e-10);
 }
 
-// Five run and have 3 tokens left: one is made in this prompt's step, two of its ten decode steps have company.
+// Room for two prompts a step. Of three, two go first and one shares this one's step, of four two and two, beside which
+// two decode; then this one has a step alone, beside four.
+TEST_F(LiveLoadTest, TheLastOfTheQueueShareTheRequestsStep) {
+  const LiveLoad load{.max_num_batched_tokens = 200};
+  LiveLoad three = load, four = load;
+  three.waiting_requests = 3;
+  four.waiting_requests = 4;
+  EXPECT_NEAR(By(three).ttft.time.value(), 4 * kPrompt + 2 * kRow, 1e-10);
+  EXPECT_NEAR(By(four).ttft.time.value(), 5 * kPrompt + (2 + 4) * kRow, 1e-10);
+  // Where they do not fit they have steps of their own. (Prompts of 150 take a little more attention.)
+  three.queued_prefill_tokens = 450;
+  EXPECT_NEAR(By(three).ttft.time.value(), 5.5 * kPrompt + (3 + 3) * kRow, 6e-5);
+}
+
+// With one token to make they end with their prompts: nobody decodes.
+TEST_F(LiveLoadTest, WhoHasMadeItsTokensDoesNotRide) {
+  EXPECT_NEAR(By({.waiting_requests = 40, .max_num_batched_tokens = 100}, 1).ttft.time.value(), 41 * kPrompt, 1e-10);
+}
+
+// Five run and have 3 tokens left on average: they end after 1, 2, 3, 4 and 5 steps, one of which is this prompt's.
 TEST_F(LiveLoadTest, RunningSequencesEnd) {
   const LiveLoad load{.running_sequences = 5, .running_context_tokens = 1000, .remaining_output_tokens = 3};
   const Estimate estimate = By(load);
   EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 5 * kRow + 5 * kRow / 2, 1e-10);
-  EXPECT_NEAR(estimate.decode.time.value(), (2 * 6 + 8) * kRow, 1e-10);
+  EXPECT_NEAR(estimate.decode.time.value(), (5 + 4 + 3 + 2 + 6) * kRow, 1e-10);
   ASSERT_EQ(estimate.token_latencies.size(), 11u);
-  EXPECT_NEAR(estimate.token_latencies[2].value(), 6 * kRow, 1e-10);
-  EXPECT_NEAR(estimate.token_latencies[3].value(), kRow, 1e-10);
+  EXPECT_NEAR(estimate.token_latencies[2].value(), 4 * kRow, 1e-10);
+  EXPECT_NEAR(estimate.token_latencies[5].value(), kRow, 1e-10);
   // Not stated: none ends.
   EXPECT_NEAR(By({.running_sequences = 5, .running_context_tokens = 1000}).decode.time.value(), 60 * kRow, 1e-10);
 }
@@ -79,19 +98,23 @@ TEST_F(LiveLoadTest, TheTokenBudgetCutsThePrompt) {
   EXPECT_NEAR(estimate.ttft.time.value(), kPrompt + 4 * 4 * kRow + 4 * kRow / 2, 1e-10);
 }
 
-// Ten chunks, of which those running, with 3 tokens left, share three: 5 x 3 rows, not 5 x 10.
+// Ten chunks, of which those running, who end after 1, 2, 3, 4 and 5, share 15; with 10 tokens left, after 3 1/3 and so
+// on, 3 1/3 x (1 + 2 + 3) + 2 x 10.
 TEST_F(LiveLoadTest, RunningSequencesEndWhilePromptsArePrefilled) {
   Scenario scenario = Under({.running_sequences = 5, .running_context_tokens = 100, .remaining_output_tokens = 3});
   scenario.deployment.prefill_chunk_tokens = 10;
   EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 15 * kRow, 1e-10);
   scenario.live_load->remaining_output_tokens = 10;
-  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 50 * kRow, 1e-10);
-  // Ten tokens are made beside the chunks of the one that waits, three beside its own, which it rides along in full.
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + kPrompt + 40 * kRow, 1e-10);
+  // Endings after 4 1/3 and so on: 43 beside the ten chunks of the one that waits, 20 1/3 beside its own, which that
+  // one rides along in full.
   scenario.live_load->waiting_requests = 1;
   scenario.live_load->remaining_output_tokens = 13;
-  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + 2 * kPrompt + (50 + 15 + 10) * kRow, 1e-10);
+  EXPECT_NEAR(By(scenario).ttft.time.value(), 2.5 * kRow + 2 * kPrompt + (43 + 20 + 1 / 3.0 + 10) * kRow, 1e-10);
 }
 
+// Four with 20 tokens left on average end after 8, 16, 24 and 32 steps: 8 steps of four, then the prompt beside three.
+// The decode begins after step 9: seven steps beside three, three beside two.
 TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
   const absl::Status status = Ask(Under(load), {}).status();
@@ -99,21 +122,48 @@ TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   EXPECT_EQ(DetailOf(status).violations.at(0).field, "live_load.remaining_output_tokens");
   load.remaining_output_tokens = 20;
   const Estimate estimate = By(load);
-  EXPECT_NEAR(estimate.ttft.time.value(), 20 * 4 * kRow + kPrompt, 1e-10);
-  EXPECT_NEAR(estimate.tpot.time.value(), kRow, 1e-10);
+  EXPECT_NEAR(estimate.ttft.time.value(), (8 * 4 + 3) * kRow + kPrompt, 1e-10);
+  EXPECT_NEAR(estimate.decode.time.value(), (7 * 4 + 3 * 3) * kRow, 1e-10);
   ASSERT_EQ(estimate.warnings.size(), 1u);
   EXPECT_EQ(estimate.warnings[0].field, "live_load.max_num_seqs");
   EXPECT_THAT(estimate.warnings[0].message, HasSubstr("waits until others have ended"));
+}
+
+// 64 that have 325 tokens left end one every ten steps: one seat too few costs ten steps, two cost twenty.
+TEST_F(LiveLoadTest, EachSeatTooFewCostsOneEnding) {
+  LiveLoad load{.running_sequences = 64, .running_context_tokens = 50, .remaining_output_tokens = 325};
+  const auto ttft = [&](int seats) {
+    load.max_num_seqs = seats;
+    return By(load, 101).ttft.time.value();
+  };
+  EXPECT_NEAR(ttft(65), kPrompt + (64 + 32) * kRow, 1e-10);
+  EXPECT_NEAR(ttft(64), kPrompt + (10 * 64 + 63) * kRow, 1e-9);
+  load.waiting_requests = 1;
+  load.max_num_batched_tokens = 164;  // each prompt in a step of its own: one of the twenty
+  EXPECT_NEAR(ttft(64), 2 * kPrompt + (19 * 64 + 63 + 62 + 1) * kRow, 1e-9);
+}
+
+// A free seat serves the queue again and again, though those in the others stay: five requests of 11 tokens.
+TEST_F(LiveLoadTest, AFreeSeatServesTheQueue) {
+  const Estimate estimate = By({.running_sequences = 1,
+                                .running_context_tokens = 50,
+                                .remaining_output_tokens = 1'000'000,
+                                .waiting_requests = 5,
+                                .max_num_seqs = 2,
+                                .max_num_batched_tokens = 101});
+  EXPECT_NEAR(estimate.ttft.time.value(), 6 * kPrompt + (5 * 11 * 2 - 5 + 1) * kRow, 1e-9);
 }
 
 // 100 tokens are 7 blocks of 16: 112. They fit in 112 free tokens, the 11 of the output do not: preemption.
 TEST_F(LiveLoadTest, AFullKvCacheWaitsOrPreempts) {
   LiveLoad load{
       .running_sequences = 4, .running_context_tokens = 50, .remaining_output_tokens = 20, .free_kv_tokens = 111};
-  const Estimate waits = By(load);
-  EXPECT_NEAR(waits.ttft.time.value(), 20 * 4 * kRow + kPrompt, 1e-10);
+  const Estimate waits = By(load);  // for the 50 tokens of the first that ends
+  EXPECT_NEAR(waits.ttft.time.value(), (8 * 4 + 3) * kRow + kPrompt, 1e-10);
   EXPECT_EQ(waits.warnings.at(0).field, "live_load.free_kv_tokens");
   EXPECT_THAT(waits.warnings.at(0).message, HasSubstr("waits"));
+  load.free_kv_tokens = 61;  // 51 too few: two have to end
+  EXPECT_NEAR(By(load).ttft.time.value(), (16 * 4 + 2) * kRow + kPrompt, 1e-10);
   load.free_kv_tokens = 112;
   const Estimate starts = By(load);
   EXPECT_NEAR(starts.ttft.time.value(), kPrompt + 4 * kRow + 2 * kRow, 1e-10);
@@ -182,7 +232,7 @@ TEST_F(LiveLoadTest, ACachedPrefixIsDeducted) {
   const Estimate cached = By(scenario);
   EXPECT_TRUE(cached.warnings.empty());
   scenario.live_load = LiveLoad{.max_num_seqs = 8};
-  EXPECT_NEAR(cached.ttft.time.value(), By(scenario).ttft.time.value() + kRow, 1e-10);
+  EXPECT_NEAR(cached.ttft.time.value(), By(scenario).ttft.time.value(), 1e-10);
   EXPECT_LT(cached.ttft.time.value(), 0.52 * kPrompt);
 }
 
@@ -240,6 +290,33 @@ TEST_F(LiveLoadTest, MoreLoadIsNeverFaster) {
       EXPECT_GE(estimate->e2e.time.value(), before * (1 - 1e-9)) << c.name << " " << i;
       EXPECT_NEAR(estimate->prefill.parts->Total().value() + estimate->decode.parts->Total().value(),
                   estimate->e2e.time.value(), 1e-9);
+      before = estimate->e2e.time.value();
+    }
+  }
+}
+
+// Neither are more that wait or arrive together where the KV cache is full, short ones before long ones included.
+TEST_F(LiveLoadTest, MoreAtAFullCacheAreNeverFaster) {
+  Scenario scenario = MakeScenario(llama_70b_, a100_, 1, 1500, 200);
+  scenario.deployment.tensor_parallel = 8;
+  scenario.live_load = LiveLoad{.running_sequences = 16,
+                                .running_context_tokens = 2000,
+                                .remaining_output_tokens = 100,
+                                .waiting_requests = 2,
+                                .queued_prefill_tokens = 200,
+                                .free_kv_tokens = 300};
+  const auto by_wait = [](Scenario& s) {
+    s.live_load->waiting_requests = *s.live_load->waiting_requests + 1;
+    s.live_load->queued_prefill_tokens = 100 * *s.live_load->waiting_requests;
+  };
+  const auto by_arrival = [](Scenario& s) { ++s.workload.batch_size; };
+  for (void (*more)(Scenario&) : {+by_wait, +by_arrival}) {
+    Scenario rising = scenario;
+    double before = 0;
+    for (int i = 0; i < 60; ++i, more(rising)) {
+      const absl::StatusOr<Estimate> estimate = Ask(rising, GenericPrior());
+      ASSERT_TRUE(estimate.ok()) << i << estimate.status();
+      EXPECT_GE(estimate->e2e.time.value(), before * (1 - 1e-9)) << i;
       before = estimate->e2e.time.value();
     }
   }

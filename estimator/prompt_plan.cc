@@ -1,0 +1,50 @@
+#include "estimator/prompt_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+// How many whole prompts a step has room for.
+double RoomFor(const Prompts& prompts, double step_tokens) {
+  return std::floor(step_tokens / std::max(1.0, prompts.tokens));
+}
+
+Packing Pack(const Prompts& prompts, double prior, double step_tokens) {
+  if (prompts.count <= 0) return {};
+  const double together = std::clamp(RoomFor(prompts, step_tokens), 1.0, std::max(1.0, prompts.count));
+  return {.group = {.sequences = together, .new_tokens = prompts.tokens, .prior = prior, .chunk_tokens = step_tokens},
+          .groups = prompts.count / together};
+}
+
+// Those of the waiting prompts that fill no step of their own, where there is room for them in the request's.
+double SharingOf(const Prompts& waiting, const Packing& own, double step_tokens) {
+  const double together = RoomFor(waiting, step_tokens);
+  if (together < 1 || own.groups > 1 || own.group.new_tokens <= 0) return 0;
+  const double rest = std::fmod(waiting.count, together);
+  return rest * waiting.tokens + own.group.sequences * own.group.new_tokens <= step_tokens ? rest : 0;
+}
+
+}  // namespace
+
+PrefillShape PromptPlan::SharedGroup(double tokens) const {
+  PrefillShape shared = own.group;
+  if (sharing <= 0) return shared;
+  shared.sequences += sharing * tokens / shared.new_tokens;
+  shared.prior *= own.group.sequences / shared.sequences;
+  return shared;
+}
+
+PromptPlan PlanPrompts(const Backlog& backlog, double seat_steps, const Workload& workload) {
+  PromptPlan plan{.in_flight = Pack(backlog.in_flight, 0, backlog.step_tokens),
+                  .own = Pack(backlog.arriving, workload.cached_prefix_tokens, backlog.step_tokens),
+                  .decode_steps = workload.output_tokens - 1.0};
+  plan.sharing = SharingOf(backlog.waiting, plan.own, backlog.step_tokens);
+  const double before = backlog.waiting.count - plan.sharing;
+  plan.waiting = Pack({before, backlog.waiting.tokens}, 0, backlog.step_tokens);
+  plan.begins = std::max(plan.Queued(), seat_steps);
+  return plan;
+}
+
+}  // namespace foretoken
