@@ -3,9 +3,13 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/grpc_sweep.h"
 #include "client/status_details.h"
 #include "foretoken/v1/catalog_service.grpc.pb.h"
@@ -25,15 +29,18 @@ constexpr int kMaxReceiveBytes = 64 << 20;
 constexpr int kReconnectBackoffMs = 50;
 constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: a client with little CPU time takes long to shake hands
 
+// What travels beside a call.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
 // One call: blocks, retries, translates the status.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
-                              const Request& request, const RetryLoop& retry, const std::string& author = "") {
+                              const Request& request, const RetryLoop& retry, const Metadata& metadata = {}) {
   Response response;
   const absl::Status status = CallWithRetry(retry, [&] {
     grpc::ClientContext context;
     if (retry.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(retry.deadline));
-    if (!author.empty()) context.AddMetadata("foretoken-author", author);
+    for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
     const grpc::Status answer = (stub.*rpc)(&context, request, &response);
     return FromWire(answer.error_code(), answer.error_message(), answer.error_details());
   });
@@ -41,10 +48,20 @@ absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::Client
   return response;
 }
 
-// With what of the author can travel in a header: gRPC ends a process that gives it more.
+// With what of the texts can travel in a header: gRPC ends a process that gives it more.
 ClientOptions Sendable(ClientOptions options) {
-  std::erase_if(options.author, [](char c) { return c < ' ' || c >= 0x7f; });
+  for (std::string* text : {&options.author, &options.write_token}) {
+    std::erase_if(*text, [](char c) { return c < ' ' || c >= 0x7f; });
+  }
   return options;
+}
+
+Metadata WriterOf(const ClientOptions& options) {
+  Metadata metadata;
+  if (!options.author.empty()) metadata.emplace_back("foretoken-author", options.author);
+  if (!options.write_token.empty())
+    metadata.emplace_back("authorization", absl::StrCat("Bearer ", options.write_token));
+  return metadata;
 }
 
 RetryLoop Loop(const ClientOptions& options, absl::Duration timeout, bool repeatable) {
@@ -58,14 +75,42 @@ RetryLoop Write(const ClientOptions& options, const Request& request) {
   return Loop(options, options.timeout, !request.request_id().empty());
 }
 
-}  // namespace
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  if (file && !contents.str().empty()) return contents.str();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+}
 
-std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
+std::shared_ptr<grpc::ChannelInterface> DialWith(const std::string& server,
+                                                 const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for it
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(server, credentials, arguments);
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
+  return DialWith(server, grpc::InsecureChannelCredentials());
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial(const std::string& server, const TlsFiles& files) {
+  if (files.certificate.empty() != files.key.empty() || (files.ca.empty() && !files.key.empty())) {
+    return absl::InvalidArgumentError("a client's certificate goes with its key and the server's authorities");
+  }
+  if (files.ca.empty()) return Dial(server);
+  const absl::StatusOr<std::string> ca = ReadPem(files.ca), certificate = ReadPem(files.certificate);
+  const absl::StatusOr<std::string> key = ReadPem(files.key);
+  for (const auto* pem : {&ca, &certificate, &key}) {
+    if (!pem->ok()) return pem->status();
+  }
+  return DialWith(
+      server, grpc::SslCredentials({.pem_root_certs = *ca, .pem_private_key = *key, .pem_cert_chain = *certificate}));
 }
 
 struct Client::Stubs {
@@ -99,11 +144,11 @@ std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) cons
 
 absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
     const v1::RegisterHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::RegisterHardware, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RegisterHardware, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::RegisterModelRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::RegisterModel, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RegisterModel, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
@@ -132,11 +177,11 @@ absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
 }
 
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::DeleteHardware, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::DeleteHardware, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteModelRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::DeleteModel, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::DeleteModel, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRevisionsRequest& request) const {
@@ -145,11 +190,11 @@ absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRe
 
 absl::StatusOr<v1::RollbackHardwareResponse> Client::RollbackHardware(
     const v1::RollbackHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::RollbackHardware, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RollbackHardware, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::RollbackModelResponse> Client::RollbackModel(const v1::RollbackModelRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::RollbackModel, request, Write(options_, request), options_.author);
+  return Call(*stubs_->catalog, &CatalogStub::RollbackModel, request, Write(options_, request), WriterOf(options_));
 }
 
 absl::StatusOr<v1::GetCatalogStatusResponse> Client::GetCatalogStatus(

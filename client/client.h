@@ -39,12 +39,26 @@ struct ClientOptions {
   RetryPolicy retry;
   // Who writes to the catalog, for its history; what is not printable ASCII is left out. Empty: not told.
   std::string author;
+  // Opens the server's catalog to writes, where it asks for that; sent with writes alone. Whoever reads the wire of a
+  // plain-text channel can read it. As the author, without what is not printable ASCII. Empty: not sent.
+  std::string write_token;
   // Waits between attempts; tests replace it.
   std::function<void(absl::Duration)> sleep = absl::SleepFor;
 };
 
+// PEM files of a channel.
+struct TlsFiles {
+  std::string ca;           // authorities that the server's certificate is checked against; empty: plain text
+  std::string certificate;  // of this client, with its key; empty: none is shown
+  std::string key;
+};
+
 // A plain-text channel to "host:port" (or "unix:path"). Connects when it is first used and again quickly after a loss.
 std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server);
+
+// The same over TLS, plain where no file is named. The server's certificate must be for the host as it is given.
+// Errors: INVALID_ARGUMENT: a file cannot be read, or only makes sense with another.
+absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial(const std::string& server, const TlsFiles& files);
 
 class Client {
  public:

@@ -24,7 +24,7 @@ struct ReasonInfo {
 };
 
 // Indexed by Reason.
-constexpr std::array<ReasonInfo, 18> kReasons = {{
+constexpr std::array<ReasonInfo, 19> kReasons = {{
     {"UNSPECIFIED", absl::StatusCode::kUnknown},
     {"INVALID_FIELD", absl::StatusCode::kInvalidArgument},
     {"UNKNOWN_ID", absl::StatusCode::kNotFound},
@@ -43,6 +43,7 @@ constexpr std::array<ReasonInfo, 18> kReasons = {{
     {"UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
     {"POOR_FIT", absl::StatusCode::kFailedPrecondition},
     {"REVISION_NOT_KEPT", absl::StatusCode::kOutOfRange},
+    {"WRITE_NOT_ALLOWED", absl::StatusCode::kUnauthenticated},
 }};
 
 const ReasonInfo& InfoOf(Reason reason) { return kReasons[static_cast<size_t>(reason)]; }

@@ -34,6 +34,7 @@ enum class Reason {
   kUnstableLoad,
   kPoorFit,
   kRevisionNotKept,
+  kWriteNotAllowed,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.

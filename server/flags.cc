@@ -16,6 +16,12 @@
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
+ABSL_FLAG(std::string, tls_cert_file, "", "PEM certificate of the gRPC services, with its chain; empty: plain text");
+ABSL_FLAG(std::string, tls_key_file, "", "PEM key of --tls_cert_file");
+ABSL_FLAG(std::string, tls_client_ca_file, "",
+          "PEM authorities; every caller must show a certificate of one of them; empty: callers show none");
+ABSL_FLAG(std::string, write_tokens_file, "",
+          "who may write to the catalog, a name and a token a line; empty: whoever may call");
 ABSL_FLAG(std::string, catalog_dir, "", "folder of the bundled catalog; empty: the one that is compiled in");
 ABSL_FLAG(std::string, catalog_store, "",
           "where registered entries live: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX] or memory:; empty: a "
@@ -117,6 +123,10 @@ ServerFlags ParseFlags(int argc, char** argv) {
       .listen = Address(FLAGS_listen, /*sockets=*/true),
       .metrics_listen =
           absl::GetFlag(FLAGS_metrics_listen).empty() ? "" : Address(FLAGS_metrics_listen, /*sockets=*/false),
+      .tls = {.certificate = absl::GetFlag(FLAGS_tls_cert_file),
+              .key = absl::GetFlag(FLAGS_tls_key_file),
+              .client_ca = absl::GetFlag(FLAGS_tls_client_ca_file)},
+      .write_tokens_file = absl::GetFlag(FLAGS_write_tokens_file),
       .catalog_dir = absl::GetFlag(FLAGS_catalog_dir),
       .catalog_store = absl::GetFlag(FLAGS_catalog_store),
       .etcd = {.endpoints = {},

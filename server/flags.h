@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "server/catalog/etcd/etcd_options.h"
+#include "server/ops/tls.h"
 
 namespace foretoken {
 
@@ -14,6 +15,8 @@ namespace foretoken {
 struct ServerFlags {
   std::string listen;
   std::string metrics_listen;
+  ops::TlsFiles tls;
+  std::string write_tokens_file;
   std::string catalog_dir;
   std::string catalog_store;
   catalog::EtcdOptions etcd;  // credentials alone

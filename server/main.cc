@@ -24,6 +24,7 @@
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_server.h"
 #include "server/ops/signals.h"
+#include "server/ops/write_tokens.h"
 #include "server/rpc/baseline_service.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
@@ -60,6 +61,14 @@ absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags&
       catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
+}
+
+// None where no file is named: anyone may write.
+absl::StatusOr<std::unique_ptr<ops::WriteTokens>> OpenWriteTokens(const std::string& file) {
+  if (file.empty()) return nullptr;
+  auto tokens = std::make_unique<ops::WriteTokens>(file);
+  if (absl::Status status = tokens->Check(); !status.ok()) return status;
+  return tokens;
 }
 
 // What was said of the catalog already, so that each thing is said once.
@@ -146,6 +155,10 @@ void ServeUntilSignal(const ServerFlags& flags, ops::GrpcServer& server, const o
 }
 
 int Serve(const ServerFlags& flags) {
+  const auto credentials = ops::ServerCredentialsOf(flags.tls);
+  if (!credentials.ok()) return Fail("tls_unavailable", credentials.status());
+  const auto write_tokens = OpenWriteTokens(flags.write_tokens_file);
+  if (!write_tokens.ok()) return Fail("write_tokens_unavailable", write_tokens.status());
   absl::StatusOr<std::unique_ptr<catalog::Catalog>> catalog = OpenCatalog(flags);
   if (!catalog.ok()) return Fail("catalog_unavailable", catalog.status());
   const auto metrics = std::make_shared<ops::Metrics>(FORETOKEN_VERSION);
@@ -158,6 +171,7 @@ int Serve(const ServerFlags& flags) {
                               .large_calls = &large_calls,
                               .sweeps = &sweeps,
                               .writes = &writes,
+                              .write_tokens = write_tokens->get(),
                               .max_sweep_points = flags.max_sweep_points};
   rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
@@ -167,6 +181,7 @@ int Serve(const ServerFlags& flags) {
   const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog);
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
   const auto server = ops::GrpcServer::Start({.listen = flags.listen,
+                                              .credentials = *credentials,
                                               .max_message_bytes = flags.max_message_bytes,
                                               .max_concurrent_streams = flags.max_concurrent_streams},
                                              services);

@@ -7,16 +7,13 @@
 #include <cstring>
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/field_path.h"
+#include "client/cli/connection.h"
 #include "client/cli/usage_error.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
 namespace {
-
-constexpr char kDefaultServer[] = "127.0.0.1:50051";
 
 constexpr char kFooter[] = R"(Exit codes:
   0    the answer is there
@@ -34,24 +31,22 @@ constexpr char kFooter[] = R"(Exit codes:
   130  interrupted
 
 Environment:
-  FORETOKEN_SERVER  the server, where --server is not given
-  FORETOKEN_AUTHOR  who writes, for the history of an entry; default: USER@HOST
-  NO_COLOR          no colour, where --color is not given
+  FORETOKEN_SERVER      the server, where --server is not given
+  FORETOKEN_CA_FILE, FORETOKEN_CERT_FILE, FORETOKEN_KEY_FILE, FORETOKEN_TOKEN_FILE
+                        the files, where --ca-file and the others are not given
+  FORETOKEN_AUTHOR      who writes, for the history of an entry; default: USER@HOST
+  NO_COLOR              no colour, where --color is not given
 
 Help of a command: foretoken COMMAND --help)";
 
 struct Globals {
-  std::string server;
-  std::string timeout;
+  Connection connection;
   OutputFormat output = OutputFormat::kText;
   ColorMode color = ColorMode::kAuto;
 };
 
 void AddGlobals(CLI::App& app, Globals& globals) {
-  app.add_option("--server", globals.server, absl::StrCat("Address of foretokend; default: ", kDefaultServer))
-      ->type_name("HOST:PORT");
-  app.add_option("--timeout", globals.timeout, "Longest time of a call; default: 10s, of a sweep none")
-      ->type_name("TIME");
+  globals.connection.AddTo(app);
   app.add_option("--output", globals.output, "text, json or csv")
       ->type_name("FORMAT")
       ->transform(OneOf<OutputFormat>(
@@ -84,53 +79,31 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddCompletion(app, chosen);
 }
 
-// The server: the flag, else the environment, else the default.
-std::string ServerOf(const Globals& globals, const GetEnv& getenv) {
-  if (!globals.server.empty()) return globals.server;
-  const char* server = getenv("FORETOKEN_SERVER");
-  return server != nullptr && *server != '\0' ? server : kDefaultServer;
-}
-
-// Who writes: the environment, else the user at this host.
-std::string AuthorOf(const GetEnv& getenv) {
-  const char* author = getenv("FORETOKEN_AUTHOR");
-  if (author == nullptr || *author == '\0') author = nullptr;
-  const char* user = getenv("USER");
-  char host[256] = "";
-  gethostname(host, sizeof(host) - 1);
-  return author != nullptr ? author : absl::StrCat(user != nullptr ? user : "unknown", "@", host);
-}
-
-absl::StatusOr<client::ClientOptions> OptionsOf(const Globals& globals, const GetEnv& getenv) {
-  client::ClientOptions options;
-  options.author = AuthorOf(getenv);
-  if (globals.timeout.empty()) return options;
-  const absl::StatusOr<double> seconds = ParseSeconds(globals.timeout);
-  if (!seconds.ok()) return absl::InvalidArgumentError(absl::StrCat("--timeout: ", seconds.status().message()));
-  if (!(*seconds > 0)) return absl::InvalidArgumentError("--timeout: allowed above 0");
-  options.timeout = options.sweep_timeout = absl::Seconds(*seconds);
-  return options;
-}
-
 int Fail(const absl::Status& status, const Terminal& terminal, std::ostream& err) {
   const int code = ExitCodeOf(status);
   if (code != kInterrupted) err << terminal.Paint("foretoken", Look::kBad) << ": " << client::Describe(status) << "\n";
   return code;
 }
 
-int RunChosen(const Globals& globals, const Action& action, std::istream& in, std::ostream& out, std::ostream& err,
+int RunChosen(Globals& globals, const Action& action, std::istream& in, std::ostream& out, std::ostream& err,
               const GetEnv& getenv) {
   const bool err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO);
   const Terminal terminal =
       DescribeTerminal(globals.color, &out == &std::cout && isatty(STDOUT_FILENO), err_is_terminal, getenv);
-  const absl::StatusOr<client::ClientOptions> options = OptionsOf(globals, getenv);
+  globals.connection.Complete(getenv);
+  const absl::StatusOr<client::ClientOptions> options = globals.connection.Options(getenv);
   if (!options.ok()) return Fail(options.status(), terminal, err);
-  const client::Client client(client::Dial(ServerOf(globals, getenv)), *options);
+  const auto channel = globals.connection.Dial();
+  if (!channel.ok()) return Fail(channel.status(), terminal, err);
+  const client::Client client(*channel, *options);
   const absl::StatusOr<ExitCode> code =
       action({.client = client, .output = globals.output, .terminal = terminal, .in = in, .out = out, .err = err});
   if (code.ok()) return *code;
   const int failed = Fail(code.status(), terminal, err);
-  if (failed == kUnavailable) err << "  server " << ServerOf(globals, getenv) << "\n";
+  if (failed == kUnavailable) err << "  server " << globals.connection.Describe() << "\n";
+  if (failed == kDenied && globals.connection.token_file.empty()) {
+    err << "  --token-file names the file of a token\n";
+  }
   return failed;
 }
 

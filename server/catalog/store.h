@@ -56,7 +56,7 @@ struct StoreWrite {
   std::string request_id;
   std::string payload_digest;
   WriteAction action = WriteAction::kRegister;
-  std::string author;  // who, as it calls itself
+  std::string author;  // who
   std::string peer;    // the address it calls from
   absl::Time now;
   // When the store gives up, by the system's clock.

@@ -38,7 +38,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   grpc::ServerBuilder builder;
   SetLimits(options, builder);
   int port = 0;
-  if (!options.listen.empty()) builder.AddListeningPort(options.listen, grpc::InsecureServerCredentials(), &port);
+  const auto credentials = options.credentials ? options.credentials : grpc::InsecureServerCredentials();
+  if (!options.listen.empty()) builder.AddListeningPort(options.listen, credentials, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   auto server =
       std::unique_ptr<GrpcServer>(new GrpcServer({"foretoken.v1.EstimatorService", "foretoken.v1.CatalogService"}));

@@ -12,15 +12,17 @@
 #include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
 namespace foretoken::ops {
 
 struct GrpcServerOptions {
-  std::string listen = "127.0.0.1:50051";   // empty: in-process only; port 0 picks a free one
-  int max_message_bytes = 4 << 20;          // of a request
-  int max_concurrent_streams = 1000;        // per connection
-  int64_t memory_bytes = int64_t{1} << 30;  // buffers of all connections together
+  std::string listen = "127.0.0.1:50051";                // empty: in-process only; port 0 picks a free one
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // null: plain text
+  int max_message_bytes = 4 << 20;                       // of a request
+  int max_concurrent_streams = 1000;                     // per connection
+  int64_t memory_bytes = int64_t{1} << 30;               // buffers of all connections together
 };
 
 // Thread-safe.

@@ -27,7 +27,7 @@ absl::Status List(const v1::ListCalibrationsRequest& request, const catalog::Sna
 
 // Who calls, and how long it waits.
 struct Caller {
-  std::string author;  // as it calls itself
+  std::string author;  // by its token; else as its certificate, else as it calls itself
   std::string peer;    // its address
   absl::Time deadline = absl::InfiniteFuture();
 };

@@ -1,6 +1,10 @@
 #include "server/rpc/catalog_service.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "server/rpc/call.h"
 #include "server/rpc/catalog_api.h"
@@ -13,13 +17,25 @@ using Reactor = grpc::ServerUnaryReactor;
 
 constexpr size_t kMaxAuthorBytes = 256;
 
-Caller CallerOf(const Context& context) {
-  Caller caller{.author = "", .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
-  const auto author = context.client_metadata().find("foretoken-author");
-  if (author != context.client_metadata().end()) {
-    caller.author = std::string(author->second.data(), std::min(author->second.size(), kMaxAuthorBytes));
-  }
-  return caller;
+std::string_view MetadataOf(const Context& context, const char* key) {
+  const auto found = context.client_metadata().find(key);
+  if (found == context.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
+// Whom the token names, else the certificate, else what the caller says.
+absl::StatusOr<std::string> AuthorOf(const Context& context, const ServiceDeps& deps) {
+  if (deps.write_tokens != nullptr) return deps.write_tokens->WriterOf(MetadataOf(context, "authorization"));
+  const std::vector<grpc::string_ref> identity = context.auth_context()->GetPeerIdentity();
+  if (!identity.empty()) return std::string(identity[0].data(), std::min(identity[0].size(), kMaxAuthorBytes));
+  return std::string(MetadataOf(context, "foretoken-author").substr(0, kMaxAuthorBytes));
+}
+
+// Errors: WRITE_NOT_ALLOWED.
+absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps) {
+  absl::StatusOr<std::string> author = AuthorOf(context, deps);
+  if (!author.ok()) return author.status();
+  return Caller{.author = *std::move(author), .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
 }
 
 // Answers from the snapshot, at once.
@@ -41,8 +57,10 @@ Reactor* ReadStore(const ServiceDeps& deps, Context* context, ops::Rpc rpc, cons
 template <typename Request, typename Response>
 Reactor* Write(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
                absl::Status (*answer)(const Request&, const Caller&, catalog::Catalog&, Response&)) {
-  return Serve(context, *deps.metrics, rpc, deps.writes,
-               [=, &deps](const Call&) { return answer(*request, CallerOf(*context), *deps.catalog, *response); });
+  return Serve(context, *deps.metrics, rpc, deps.writes, [=, &deps](const Call&) {
+    const absl::StatusOr<Caller> writer = WriterOf(*context, deps);
+    return writer.ok() ? answer(*request, *writer, *deps.catalog, *response) : writer.status();
+  });
 }
 
 }  // namespace
@@ -51,7 +69,9 @@ Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHa
                                           v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes, [=, this](const Call& call) {
     const auto abandoned = [&call] { return call.Abandoned(); };
-    return Register(*request, CallerOf(*context), deps_.clock(), abandoned, *deps_.catalog, *response);
+    const absl::StatusOr<Caller> writer = WriterOf(*context, deps_);
+    if (!writer.ok()) return writer.status();
+    return Register(*request, *writer, deps_.clock(), abandoned, *deps_.catalog, *response);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "server/catalog/catalog.h"
 #include "server/ops/metrics.h"
 #include "server/ops/worker_pool.h"
+#include "server/ops/write_tokens.h"
 
 namespace foretoken::rpc {
 
@@ -16,7 +17,8 @@ struct ServiceDeps {
   ops::Metrics* metrics = nullptr;
   ops::WorkerPool* large_calls = nullptr;  // unary calls that compute for long
   ops::WorkerPool* sweeps = nullptr;
-  ops::WorkerPool* writes = nullptr;  // whatever waits for the store
+  ops::WorkerPool* writes = nullptr;               // whatever waits for the store
+  const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
   int64_t max_sweep_points = 10'000'000;
 };
 

@@ -49,6 +49,38 @@ TEST_F(CommandTest, ExitCodes) {
   for (const Case& c : cases) EXPECT_EQ(Run(c.arguments).code, c.want) << c.name << ": " << Run(c.arguments).err;
 }
 
+TEST_F(CommandTest, FilesOfTheConnection) {
+  const TemporaryFile token("token", "0123456789abcdef\n"), empty("token", "\n");
+  struct Case {
+    const char* name;
+    std::vector<std::string> flags;
+    int code;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"a token on this machine", {"--token-file", token.path()}, kOk, ""},
+      {"no token", {"--token-file", empty.path()}, kUsage, "no token in its first line"},
+      {"no such file", {"--token-file", "/nowhere"}, kUsage, "no token in its first line"},
+      {"a token to another machine",
+       {"--token-file", token.path(), "--server", "192.0.2.1:50051"},
+       kUsage,
+       "192.0.2.1:50051 is another machine, and the token would travel in plain text; allowed with --ca-file"},
+      {"no authorities", {"--ca-file", "/nowhere"}, kUsage, "/nowhere: cannot be read"},
+      {"a certificate without its key", {"--cert-file", token.path()}, kUsage, "goes with its key"},
+      {"a pair without authorities",
+       {"--cert-file", token.path(), "--key-file", token.path()},
+       kUsage,
+       "the server's authorities"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> arguments = {"estimate", "small", "gpu-a"};
+    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
+    const CliResult result = Run(arguments);
+    EXPECT_EQ(result.code, c.code) << c.name << result.err;
+    EXPECT_THAT(result.err, HasSubstr(c.said)) << c.name;
+  }
+}
+
 TEST_F(CommandTest, EstimateForPeople) {
   const CliResult result = Run({"estimate", "small", "gpu-a", "-b", "2", "-p", "1024", "-o", "11", "--tp", "4"});
   EXPECT_EQ(result.err, "");

@@ -93,6 +93,7 @@ TEST(ErrorsTest, NamesAndCodes) {
       {Reason::kLimitExceeded, "LIMIT_EXCEEDED", absl::StatusCode::kInvalidArgument},
       {Reason::kEtagMismatch, "ETAG_MISMATCH", absl::StatusCode::kAborted},
       {Reason::kStoreUnavailable, "STORE_UNAVAILABLE", absl::StatusCode::kUnavailable},
+      {Reason::kWriteNotAllowed, "WRITE_NOT_ALLOWED", absl::StatusCode::kUnauthenticated},
       {Reason::kUnstableLoad, "UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
   };
   for (const Case& c : cases) {

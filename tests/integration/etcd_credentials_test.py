@@ -2,43 +2,15 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-import grpc
-
+from certificates import Certificates
 from etcd_cluster import EtcdCluster, field, varint
 from foretoken_api import Refused
 from replicas import entries, wait_until
 from scenarios import hardware
 from server_process import ServerProcess
-
-
-def openssl(*arguments):
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-class Certificates:
-    """An authority, and a certificate of it for 127.0.0.1 that members and clients show alike."""
-
-    def __init__(self, folder):
-        self.ca, self.ca_key, self.cert, self.key = (os.path.join(folder, name) for name in
-                                                     ("ca.pem", "ca-key.pem", "cert.pem", "key.pem"))
-        request, extensions = os.path.join(folder, "request.pem"), os.path.join(folder, "extensions")
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test authority",
-                "-keyout", self.ca_key, "-out", self.ca)
-        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", self.key, "-out", request)
-        with open(extensions, "w", encoding="ascii") as file:
-            file.write("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n")
-        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days", "2",
-                "-extfile", extensions, "-out", self.cert)
-
-    def channel_credentials(self):
-        def read(path):
-            with open(path, "rb") as file:
-                return file.read()
-        return grpc.ssl_channel_credentials(read(self.ca), read(self.key), read(self.cert))
 
 
 class Tls(unittest.TestCase):

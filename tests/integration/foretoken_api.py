@@ -100,18 +100,19 @@ class Api:
                 fields += [violation.field for violation in bad.field_violations]
         return Refused(error.code(), error.details(), info.reason, info.domain, dict(info.metadata), fields)
 
-    def connect(self, address):
-        return Client(self, address)
+    def connect(self, address, credentials=None):
+        return Client(self, address, credentials)
 
 
 class Client:
-    """One channel. Calls raise Refused."""
+    """One channel, over TLS where credentials are given. Calls raise Refused."""
 
-    def __init__(self, api, address):
+    def __init__(self, api, address, credentials=None):
         self.api = api
         options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.use_local_subchannel_pool", 1),
                    ("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200)]
-        self.channel = grpc.insecure_channel(address, options=options)
+        self.channel = (grpc.secure_channel(address, credentials, options=options) if credentials else
+                        grpc.insecure_channel(address, options=options))
 
     def call(self, path, request=None, timeout=30, **fields):
         method = self.api.method(path)

@@ -35,12 +35,14 @@ def free_port():
 class ServerProcess:
     """Starts at once and waits until it serves."""
 
-    def __init__(self, store=None, flags=(), wrapper=()):
-        """`store`: the path of a SQLite file, or a store's whole name; `wrapper`: a command that runs the server."""
+    def __init__(self, store=None, flags=(), wrapper=(), credentials=None):
+        """`store`: the path of a SQLite file, or a store's whole name; `wrapper`: a command that runs the server;
+        `credentials`: of gRPC, where the server's flags ask for TLS."""
         self.folder = tempfile.mkdtemp(prefix="foretoken-test-")
         self.store = store or os.path.join(self.folder, "catalog.db")
         self.flags = list(flags)
         self.wrapper = list(wrapper)
+        self.credentials = credentials
         self.process = None
         self.client = None
         self.start()
@@ -63,7 +65,7 @@ class ServerProcess:
             self.process = subprocess.Popen(
                 [*self.wrapper, SERVER, f"--listen={self.address}", f"--metrics_listen={self.metrics_address}",
                  f"--catalog_store={store}", *self.flags], stdout=log, stderr=log)
-        self.client = API.connect(self.address)
+        self.client = API.connect(self.address, self.credentials)
 
     def _wait_until_serving(self):
         deadline = time.monotonic() + START_SECONDS

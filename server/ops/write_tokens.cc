@@ -1,0 +1,77 @@
+#include "server/ops/write_tokens.h"
+
+#include <openssl/crypto.h>
+
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "estimator/errors.h"
+#include "server/catalog/digest.h"
+
+namespace foretoken::ops {
+namespace {
+
+constexpr size_t kShortest = 16;
+constexpr size_t kLongest = 512;
+constexpr absl::string_view kBearer = "Bearer ";
+
+struct Writer {
+  std::string name;
+  std::string digest;  // of the token: digests are as long as each other, and tell nothing of a token that is near
+};
+
+absl::StatusOr<Writer> ReadLine(absl::string_view line) {
+  const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+  if (words.size() == 2 && words[1].size() >= kShortest && words[1].size() <= kLongest) {
+    return Writer{words[0], catalog::Sha256Hex(words[1])};
+  }
+  return absl::UnavailableError(
+      absl::StrCat("allowed: a name and a token of ", kShortest, " to ", kLongest, " characters"));
+}
+
+absl::StatusOr<std::vector<Writer>> ReadWriters(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::UnavailableError(absl::StrCat("write_tokens_file ", path, " cannot be read"));
+  std::vector<Writer> writers;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    if (text.empty() || text[0] == '#') continue;
+    absl::StatusOr<Writer> writer = ReadLine(text);
+    if (!writer.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("write_tokens_file ", path, " line ", number, ": ", writer.status().message()));
+    }
+    writers.push_back(*std::move(writer));
+  }
+  return writers;
+}
+
+}  // namespace
+
+absl::Status WriteTokens::Check() const { return ReadWriters(file_).status(); }
+
+absl::StatusOr<std::string> WriteTokens::WriterOf(std::string_view authorization) const {
+  const absl::string_view given(authorization.data(), authorization.size());
+  if (!absl::StartsWithIgnoreCase(given, kBearer)) {
+    return Refusal(Reason::kWriteNotAllowed, "",
+                   "a write needs a token of this server in the metadata \"authorization\", as \"Bearer TOKEN\"; "
+                   "found none");
+  }
+  const absl::StatusOr<std::vector<Writer>> writers = ReadWriters(file_);
+  if (!writers.ok()) return writers.status();
+  const std::string digest = catalog::Sha256Hex(authorization.substr(kBearer.size()));
+  const Writer* found = nullptr;
+  for (const Writer& writer : *writers) {
+    if (CRYPTO_memcmp(writer.digest.data(), digest.data(), digest.size()) == 0) found = &writer;
+  }
+  if (found != nullptr) return found->name;
+  return Refusal(Reason::kWriteNotAllowed, "", "the token in the metadata \"authorization\" is none of this server's");
+}
+
+}  // namespace foretoken::ops

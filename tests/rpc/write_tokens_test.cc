@@ -1,0 +1,124 @@
+// Who may write: the file of tokens, and every write of the real service.
+#include "server/ops/write_tokens.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "estimator/errors.h"
+#include "tests/rpc/service_fixture.h"
+
+namespace foretoken::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kToken[] = "0123456789abcdef";
+
+// A file of tokens that goes with the object.
+class TokensFile {
+ public:
+  explicit TokensFile(const std::string& text) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    Write(text);
+  }
+  ~TokensFile() { std::filesystem::remove_all(folder_); }
+  void Write(const std::string& text) const { std::ofstream(path()) << text; }
+  std::string path() const { return folder_ + "/tokens"; }
+
+ private:
+  std::string folder_;
+};
+
+TEST(WriteTokensTest, Lines) {
+  struct Case {
+    const char* name;
+    std::string text;
+    const char* fault;  // empty: none
+  };
+  const std::string token = kToken;
+  const Case cases[] = {
+      {"one", "ci " + token + "\n", ""},
+      {"without an end of line, with tabs", "ci\t " + token, ""},
+      {"comments and empty lines", "# who\n\n  \nci " + token + "\n", ""},
+      {"nobody", "", ""},
+      {"no name", token + "\n", "line 1: allowed: a name and a token of 16 to 512 characters"},
+      {"too short", "# who\nci 0123456789abcde\n", "line 2: allowed"},
+      {"too long", "ci " + std::string(513, 'x'), "line 1: allowed"},
+      {"three words", "ci job " + token, "line 1: allowed"},
+  };
+  for (const Case& c : cases) {
+    const TokensFile file(c.text);
+    const absl::Status status = ops::WriteTokens(file.path()).Check();
+    EXPECT_EQ(status.ok(), std::string_view(c.fault).empty()) << c.name << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.fault)) << c.name;
+  }
+  EXPECT_THAT(std::string(ops::WriteTokens("/nowhere").Check().message()), HasSubstr("/nowhere cannot be read"));
+}
+
+TEST(WriteTokensTest, NamesWhoBearsAToken) {
+  const TokensFile file(std::string("ci ") + kToken + "\nlab fedcba9876543210\n");
+  const ops::WriteTokens tokens(file.path());
+  EXPECT_EQ(*tokens.WriterOf(std::string("Bearer ") + kToken), "ci");
+  EXPECT_EQ(*tokens.WriterOf("bearer fedcba9876543210"), "lab");
+  for (const std::string wrong :
+       {"", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef ", kToken, "Basic "}) {
+    EXPECT_EQ(DetailOf(tokens.WriterOf(wrong).status()).reason, Reason::kWriteNotAllowed) << wrong;
+  }
+  file.Write("ci fedcba9876543210\n");
+  EXPECT_FALSE(tokens.WriterOf(std::string("Bearer ") + kToken).ok());
+  EXPECT_EQ(*tokens.WriterOf("Bearer fedcba9876543210"), "ci");
+}
+
+class WriteAccessTest : public ServiceTest {
+ protected:
+  WriteAccessTest() {
+    deps_.write_tokens = &tokens_;
+    service_ = std::make_unique<CatalogService>(deps_);
+    guarded_ = *ops::GrpcServer::Start({.listen = ""}, {service_.get()});
+    stub_ = v1::CatalogService::NewStub(guarded_->InProcessChannel());
+  }
+  ~WriteAccessTest() override { guarded_->Drain(absl::Seconds(5)); }
+
+  template <typename Request, typename Response>
+  std::string ReasonOf(grpc::Status (v1::CatalogService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
+                       const std::string& authorization) {
+    grpc::ClientContext context;
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    Response response;
+    return PartsOf((stub_.get()->*rpc)(&context, Request(), &response)).reason;
+  }
+
+  const TokensFile file_{std::string("ci ") + kToken + "\n"};
+  const ops::WriteTokens tokens_{file_.path()};
+  std::unique_ptr<CatalogService> service_;
+  std::unique_ptr<ops::GrpcServer> guarded_;
+  std::unique_ptr<v1::CatalogService::Stub> stub_;
+};
+
+// Refused before the request is looked at; with the token it is the request that is wrong.
+TEST_F(WriteAccessTest, EveryWriteNeedsAToken) {
+  using Stub = v1::CatalogService::Stub;
+  const auto expect_guarded = [this](auto rpc, const char* name) {
+    EXPECT_EQ(ReasonOf(rpc, ""), "WRITE_NOT_ALLOWED") << name;
+    EXPECT_EQ(ReasonOf(rpc, "Bearer 0123456789abcdeX"), "WRITE_NOT_ALLOWED") << name;
+    EXPECT_EQ(ReasonOf(rpc, std::string("Bearer ") + kToken), "INVALID_FIELD") << name;
+  };
+  expect_guarded(&Stub::RegisterHardware, "RegisterHardware");
+  expect_guarded(&Stub::RegisterModel, "RegisterModel");
+  expect_guarded(&Stub::DeleteHardware, "DeleteHardware");
+  expect_guarded(&Stub::DeleteModel, "DeleteModel");
+  expect_guarded(&Stub::RollbackHardware, "RollbackHardware");
+  expect_guarded(&Stub::RollbackModel, "RollbackModel");
+}
+
+TEST_F(WriteAccessTest, ReadsDoNot) {
+  EXPECT_EQ(ReasonOf(&v1::CatalogService::Stub::ListHardware, ""), "");
+  EXPECT_EQ(ReasonOf(&v1::CatalogService::Stub::GetHardware, ""), "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(&v1::CatalogService::Stub::GetCatalogStatus, ""), "");
+}
+
+}  // namespace
+}  // namespace foretoken::rpc
