@@ -85,18 +85,20 @@ absl::StatusOr<std::string> ReadPem(const std::string& path) {
 }
 
 std::shared_ptr<grpc::ChannelInterface> DialWith(const std::string& server,
-                                                 const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+                                                 const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                                 bool encrypted) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for it
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, encrypted ? 1 : 0);         // a proxy would read what is in plain text
   return grpc::CreateCustomChannel(server, credentials, arguments);
 }
 
 }  // namespace
 
 std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server) {
-  return DialWith(server, grpc::InsecureChannelCredentials());
+  return DialWith(server, grpc::InsecureChannelCredentials(), /*encrypted=*/false);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial(const std::string& server, const TlsFiles& files) {
@@ -110,7 +112,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial(const std::string& 
     if (!pem->ok()) return pem->status();
   }
   return DialWith(
-      server, grpc::SslCredentials({.pem_root_certs = *ca, .pem_private_key = *key, .pem_cert_chain = *certificate}));
+      server, grpc::SslCredentials({.pem_root_certs = *ca, .pem_private_key = *key, .pem_cert_chain = *certificate}),
+      /*encrypted=*/true);
 }
 
 struct Client::Stubs {

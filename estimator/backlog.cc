@@ -23,11 +23,13 @@ Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& wo
   return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
 }
 
-// Prompts that are being prefilled hold a seat: they are no more than there are beside those running.
-Prompts Admitted(const LiveLoad& load, const Workload& workload) {
-  Prompts prompts = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), workload);
-  if (!load.max_num_seqs || prompts.count <= 0) return prompts;
-  const double seats = std::max(1, *load.max_num_seqs - load.running_sequences.value_or(0));
+// Prompts that are being prefilled hold a seat and memory: they are no more than there is room for beside those
+// running.
+Prompts Admitted(const LiveLoad& load, const Workload& workload, double largest_batch) {
+  const Prompts prompts = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), workload);
+  if (prompts.count <= 0) return prompts;
+  const double most = load.max_num_seqs ? std::min<double>(*load.max_num_seqs, largest_batch) : largest_batch;
+  const double seats = std::max(1.0, most - load.running_sequences.value_or(0));
   return PromptsOf(std::min(prompts.count, seats), load.in_flight_prefill_tokens, workload);
 }
 
@@ -141,7 +143,8 @@ Seats WaitForSeats(const Workload& workload, const Backlog& b, const KvRoom& roo
   Seats seats{.must_wait = true, .steps = kv.StepsUntil(room.needed - room.free), .batch = most};
   if (most < kInfinity) {
     const Turnover batch{.endings = endings, .joined = std::max(0.0, most - b.running), .hold = hold};
-    seats.steps = std::max(seats.steps, batch.StepsUntil(admitted + prompts - most));
+    // Where those running take all seats, the prompts in flight are some of theirs.
+    seats.steps = std::max(seats.steps, batch.StepsUntil(std::min(admitted, most) + prompts - most));
   }
   const double now = std::floor(room.free / room.smallest);
   seats.taken = std::min(std::max(most, admitted), admitted + std::min(prompts, now));
@@ -166,7 +169,7 @@ Backlog ReadBacklog(const Replica& replica, std::vector<Warning>& warnings) {
   return {.running = static_cast<double>(load.running_sequences.value_or(0)),
           .context = load.running_context_tokens.value_or(usual),
           .remaining = load.remaining_output_tokens,
-          .in_flight = Admitted(load, w),
+          .in_flight = Admitted(load, w, replica.capacity.largest_batch),
           .waiting = Waiting(load, w, warnings),
           .arriving = {.count = replica.capacity.batch, .tokens = static_cast<double>(w.fresh_tokens())},
           .step_tokens = StepTokens(scenario.deployment, load)};

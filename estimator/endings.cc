@@ -42,8 +42,8 @@ double Turnover::Freed(double steps) const {
 }
 
 double Turnover::StepsUntil(double needed) const {
-  if (needed <= 0) return 0;
   const double enough = needed * (1 - kRounding);
+  if (Freed(0) >= enough) return 0;
   double low = 0;  // too few
   double high = endings.Last() + hold * std::ceil(needed / (endings.running() * again + joined));
   while (high - low > kRounding * high) {

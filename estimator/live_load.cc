@@ -34,9 +34,12 @@ class Engine {
   // A prompt's steps beside sequences that were prefilled before.
   MixedPrefill Mix(const PrefillShape& shape, const Riders& riders) const { return MixPrefill(model_, shape, riders); }
 
+  // Its steps alone.
+  Seconds Steps(const PrefillShape& shape, const Riders& riders) const { return MixedSteps(model_, shape, riders); }
+
   // The steps of all these prompts.
   Seconds Drain(const Packing& packing, const Riders& riders) const {
-    return packing.groups <= 0 ? Seconds(0) : packing.groups * MixedSteps(model_, packing.group, riders) / Stages();
+    return packing.groups <= 0 ? Seconds(0) : packing.groups * Steps(packing.group, riders) / Stages();
   }
 
   // The request's own prefill, with `together` of those that come with it.
@@ -44,6 +47,7 @@ class Engine {
 
   // `steps` decode steps of `sequences`, the first at `context` + 1.
   TimeParts Decode(double sequences, double context, double steps) const {
+    if (steps <= 0) return {};
     return DecodeCurve(model_, Batch(sequences)).Sum(std::round(context) + 1, std::round(context) + steps);
   }
 
@@ -121,10 +125,10 @@ Seconds Queue(const Engine& engine, const Backlog& b, const PromptPlan& plan) {
 
 // The same where they have not: all seats are taken until the request's is free, in steps that hold those prompts and
 // in steps that do not. Those running have made half of those steps' tokens on average, and so have those that joined,
-// up to their whole output.
-Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, const PromptPlan& plan,
-                 const Workload& w) {
-  if (!seats.must_wait) return Seconds(0);
+// up to their whole output. Prompts that last longer than the wait have the rest of their steps as in `queue`.
+Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, const PromptPlan& plan, const Workload& w,
+                 Seconds queue) {
+  if (!seats.must_wait) return queue;
   const Endings endings = b.WhenTheyEnd();
   const double running = std::min(seats.taken, endings.MeanLeft(0, seats.steps));
   const double context = b.context + std::min(seats.steps, endings.Last()) / 2;
@@ -136,7 +140,19 @@ Seconds SeatWait(const Engine& engine, const Backlog& b, const Seats& seats, con
     return engine.Drain(prompts, riders);
   };
   const double others = std::max(0.0, seats.steps - plan.Queued());
-  return drain(plan.in_flight) + drain(plan.waiting) + others * engine.Decode(seats.taken, all.context, 1).Total();
+  const Seconds wait =
+      drain(plan.in_flight) + drain(plan.waiting) + others * engine.Decode(seats.taken, all.context, 1).Total();
+  const double share = seats.steps < plan.Queued() ? seats.steps / plan.Queued() : 1;
+  return std::max(queue, share * wait + (1 - share) * queue);
+}
+
+// A step does not overtake the one before it in the pipeline: where that is longer the request's waits for it.
+Seconds Behind(const Engine& engine, const Seats& seats, const PromptPlan& plan, const PrefillShape& own,
+               const Riders& riders) {
+  const Packing& before = plan.waiting.groups > 0 ? plan.waiting : plan.in_flight;
+  if (engine.Stages() <= 1 || before.groups <= 0 || seats.steps > plan.Queued()) return Seconds(0);
+  const auto step = [&](const PrefillShape& shape) { return engine.Steps(shape, riders) / PrefillChunks(shape); };
+  return (1 - 1 / engine.Stages()) * std::max(Seconds(0), step(before.group) - step(own));
 }
 
 // What the request waits for before its own prefill begins, and what slows that.
@@ -146,23 +162,28 @@ Seconds WaitsBefore(const Engine& engine, const Backlog& b, const Seats& seats, 
   const double joined = std::max(0.0, together - plan.sharing - b.arriving.count);
   const Riders riders = engine.Beside(running, joined);
   const MixedPrefill own = engine.Mix(plan.own.group, riders);
-  const Seconds wait = std::max(Queue(engine, b, plan), SeatWait(engine, b, seats, plan, w)) +
+  const PrefillShape shared = plan.SharedGroup(b.waiting.tokens);
+  const Seconds wait = SeatWait(engine, b, seats, plan, w, Queue(engine, b, plan)) +
+                       Behind(engine, seats, plan, shared, riders) +
                        (plan.own.groups - 1) * own.steps / engine.Stages() + own.riding;
   if (plan.sharing <= 0) return wait;
-  return wait + engine.Mix(plan.SharedGroup(b.waiting.tokens), riders).steps - own.steps;
+  return wait + std::max(Seconds(0), engine.Steps(shared, riders) - own.steps);
 }
 
 // Over `steps` decode steps, at least 1.
 Crews CrewsOf(const Company& company, double steps) {
   const double together = std::min(steps, company.shared);
-  const double share = together / steps;
-  const double running = company.Running(0, together);
-  return {{.share = share,
-           .running = running + company.joined,
-           .read = company.joined,
-           .others = running,
-           .others_context = company.running_context},
-          {.share = 1 - share, .running = company.joined, .read = company.joined}};
+  const double half = std::floor(together / 2);
+  const auto shared = [&](double first, double last) {
+    const double running = company.Running(first, last);
+    return Crew{.share = (last - first) / steps,
+                .running = running + company.joined,
+                .read = company.joined,
+                .others = running,
+                .others_context = company.running_context + first};
+  };
+  const Crew alone{.share = 1 - together / steps, .running = company.joined, .read = company.joined};
+  return {shared(0, half), shared(half, together), alone};
 }
 
 }  // namespace
@@ -176,7 +197,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   const absl::StatusOr<Seats> seats = TakeSeats(replica, backlog, warnings);
   if (!seats.ok()) return seats.status();
   const Engine engine(replica, backlog);
-  const PromptPlan plan = PlanPrompts(backlog, seats->steps, w);
+  const PromptPlan plan = PlanPrompts(backlog, seats->steps, w, engine.Stages());
   const Company company = CompanyOf(backlog, *seats, plan, std::max(1, w.prompt_tokens));
   Served served{.prefill = engine.OwnPrefill(plan.own.group.sequences), .decode_steps = w.output_tokens - 1.0};
   served.prefilled = plan.own.group.sequences;
@@ -185,8 +206,8 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.decode = company.Sum(engine, served.decode_steps);
   if (replica.steps_wanted) served.step = [engine, company](double j) { return company.Step(engine, j); };
   served.crews = CrewsOf(company, std::max(1.0, served.decode_steps));
-  const Crew& first = served.crews.front();
-  const double ran = first.share * first.others;
+  double ran = 0;  // of those running now, on average
+  for (const Crew& crew : served.crews) ran += crew.share * crew.others;
   served.running = company.joined + ran;
   served.held = company.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(company.running_context)) /
                                         replica.capacity.kv_per_sequence);

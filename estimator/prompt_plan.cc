@@ -11,18 +11,20 @@ double RoomFor(const Prompts& prompts, double step_tokens) {
   return std::floor(step_tokens / std::max(1.0, prompts.tokens));
 }
 
-Packing Pack(const Prompts& prompts, double prior, double step_tokens) {
+Packing Pack(const Prompts& prompts, double prior, double step_tokens, double stages) {
   if (prompts.count <= 0) return {};
   const double together = std::clamp(RoomFor(prompts, step_tokens), 1.0, std::max(1.0, prompts.count));
   return {.group = {.sequences = together, .new_tokens = prompts.tokens, .prior = prior, .chunk_tokens = step_tokens},
-          .groups = prompts.count / together};
+          .groups = prompts.count / together,
+          .stages = stages};
 }
 
-// Those of the waiting prompts that fill no step of their own, where there is room for them in the request's.
+// The last of the waiting prompts, as many as are left by full steps, where the request's has room for them.
 double SharingOf(const Prompts& waiting, const Packing& own, double step_tokens) {
   const double together = RoomFor(waiting, step_tokens);
   if (together < 1 || own.groups > 1 || own.group.new_tokens <= 0) return 0;
-  const double rest = std::fmod(waiting.count, together);
+  const double over = std::fmod(waiting.count, together);
+  const double rest = over > 0 ? over : std::min(waiting.count, together);
   return rest * waiting.tokens + own.group.sequences * own.group.new_tokens <= step_tokens ? rest : 0;
 }
 
@@ -30,19 +32,20 @@ double SharingOf(const Prompts& waiting, const Packing& own, double step_tokens)
 
 PrefillShape PromptPlan::SharedGroup(double tokens) const {
   PrefillShape shared = own.group;
-  if (sharing <= 0) return shared;
-  shared.sequences += sharing * tokens / shared.new_tokens;
+  if (sharing * tokens <= 0) return shared;
+  shared.sequences += sharing;
+  shared.new_tokens = (own.group.sequences * own.group.new_tokens + sharing * tokens) / shared.sequences;
   shared.prior *= own.group.sequences / shared.sequences;
   return shared;
 }
 
-PromptPlan PlanPrompts(const Backlog& backlog, double seat_steps, const Workload& workload) {
-  PromptPlan plan{.in_flight = Pack(backlog.in_flight, 0, backlog.step_tokens),
-                  .own = Pack(backlog.arriving, workload.cached_prefix_tokens, backlog.step_tokens),
+PromptPlan PlanPrompts(const Backlog& backlog, double seat_steps, const Workload& workload, double stages) {
+  PromptPlan plan{.in_flight = Pack(backlog.in_flight, 0, backlog.step_tokens, stages),
+                  .own = Pack(backlog.arriving, workload.cached_prefix_tokens, backlog.step_tokens, stages),
                   .decode_steps = workload.output_tokens - 1.0};
   plan.sharing = SharingOf(backlog.waiting, plan.own, backlog.step_tokens);
   const double before = backlog.waiting.count - plan.sharing;
-  plan.waiting = Pack({before, backlog.waiting.tokens}, 0, backlog.step_tokens);
+  plan.waiting = Pack({before, backlog.waiting.tokens}, 0, backlog.step_tokens, stages);
   plan.begins = std::max(plan.Queued(), seat_steps);
   return plan;
 }

@@ -11,8 +11,9 @@ namespace foretoken {
 struct Packing {
   PrefillShape group;  // of whole prompts
   double groups = 0;   // need not be whole
+  double stages = 1;   // of the pipeline: a step of all decoding sequences has room for a chunk in each
 
-  double Steps() const { return groups * PrefillChunks(group); }
+  double Steps() const { return groups * PrefillChunks(group) / stages; }
 };
 
 struct PromptPlan {
@@ -27,13 +28,12 @@ struct PromptPlan {
   double Before() const { return begins + own.Steps(); }
   // Of those that began to decode one after the other in the last `steps`, the share that has not ended.
   double Stay(double steps) const { return steps > decode_steps ? decode_steps / steps : 1; }
-  // The request's group with those that share its step, whose prompts have `tokens` each: as so many more tokens of
-  // its own shape.
+  // The request's group with those that share its step, whose prompts have `tokens` each: as many of mean length.
   PrefillShape SharedGroup(double tokens) const;
 };
 
-// `seat_steps`: engine steps from now until the request has a seat.
-PromptPlan PlanPrompts(const Backlog& backlog, double seat_steps, const Workload& workload);
+// `seat_steps`: engine steps from now until the request has a seat; `stages`: of the pipeline.
+PromptPlan PlanPrompts(const Backlog& backlog, double seat_steps, const Workload& workload, double stages);
 
 }  // namespace foretoken
 

@@ -45,7 +45,7 @@ struct Crew {
   double others = 0;          // those that do not,
   double others_context = 0;  // and what they see before the first of these steps
 };
-using Crews = absl::InlinedVector<Crew, 2>;
+using Crews = absl::InlinedVector<Crew, 3>;
 
 // What one request meets. Waiting is the queueing part of both phases.
 struct Served {

@@ -101,9 +101,7 @@ int RunChosen(Globals& globals, const Action& action, std::istream& in, std::ost
   if (code.ok()) return *code;
   const int failed = Fail(code.status(), terminal, err);
   if (failed == kUnavailable) err << "  server " << globals.connection.Describe() << "\n";
-  if (failed == kDenied && globals.connection.token_file.empty()) {
-    err << "  --token-file names the file of a token\n";
-  }
+  if (failed == kDenied) err << "  " << globals.connection.TokenAdvice() << "\n";
   return failed;
 }
 

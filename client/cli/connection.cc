@@ -1,8 +1,10 @@
 #include "client/cli/connection.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 
 #include "absl/strings/ascii.h"
@@ -31,21 +33,25 @@ std::string AuthorOf(const GetEnv& getenv) {
   return absl::StrCat(user != nullptr ? user : "unknown", "@", host);
 }
 
-// Whether what is sent there stays on this machine.
-bool IsLocal(absl::string_view server) {
-  for (const char* local : {"127.", "localhost:", "[::1]:", "unix:"}) {
-    if (absl::StartsWith(server, local)) return true;
-  }
-  return false;
+// Whether what is sent there stays on this machine. REQUIRES: no proxy is on the way.
+bool IsLocal(const std::string& server) {
+  const std::string host = absl::AsciiStrToLower(server.substr(0, server.rfind(':')));
+  in_addr address;
+  const bool loopback = inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+  return loopback || host == "localhost" || host == "[::1]" || absl::StartsWith(server, "unix:");
 }
+
+constexpr size_t kLongestToken = 512;
 
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path);
   std::string line;
-  std::getline(file, line);
+  if (!std::getline(file, line)) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
   absl::StripAsciiWhitespace(&line);
-  if (!line.empty()) return line;
-  return absl::InvalidArgumentError(absl::StrCat("--token-file ", path, ": no token in its first line"));
+  const bool printable = std::all_of(line.begin(), line.end(), absl::ascii_isgraph);
+  if (printable && !line.empty() && line.size() <= kLongestToken) return line;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": allowed in its first line: a token of up to ", kLongestToken, " printable characters"));
 }
 
 }  // namespace
@@ -69,6 +75,7 @@ void Connection::Complete(const GetEnv& getenv) {
   complete(tls.ca, "FORETOKEN_CA_FILE");
   complete(tls.certificate, "FORETOKEN_CERT_FILE");
   complete(tls.key, "FORETOKEN_KEY_FILE");
+  token_from_environment = token_file.empty();
   complete(token_file, "FORETOKEN_TOKEN_FILE");
   if (server.empty()) server = kDefaultServer;
 }
@@ -79,19 +86,28 @@ std::string Connection::Describe() const {
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Connection::Dial() const { return client::Dial(server, tls); }
 
+absl::StatusOr<std::string> Connection::Token() const {
+  if (token_file.empty()) return std::string();
+  if (!tls.ca.empty() || IsLocal(server)) return ReadToken(token_file);
+  return absl::InvalidArgumentError(
+      absl::StrCat(token_file, ": ", server,
+                   " is another machine, and the token would travel in plain text; allowed with --ca-file"));
+}
+
+std::string Connection::TokenAdvice() const {
+  if (token_file.empty()) return "--token-file names the file of a token";
+  const absl::StatusOr<std::string> token = Token();
+  return token.ok() ? absl::StrCat("token of ", token_file) : std::string(token.status().message());
+}
+
 absl::StatusOr<client::ClientOptions> Connection::Options(const GetEnv& getenv) const {
   client::ClientOptions options;
   options.author = AuthorOf(getenv);
-  if (!token_file.empty()) {
-    const absl::StatusOr<std::string> token = ReadToken(token_file);
-    if (!token.ok()) return token.status();
-    if (tls.ca.empty() && !IsLocal(server)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--token-file: ", server,
-                       " is another machine, and the token would travel in plain text; allowed "
-                       "with --ca-file"));
-    }
-    options.write_token = *token;
+  // A file that the environment names is there for every command: what is wrong with it is told where it is missed.
+  if (absl::StatusOr<std::string> token = Token(); token.ok()) {
+    options.write_token = *std::move(token);
+  } else if (!token_from_environment) {
+    return token.status();
   }
   if (timeout.empty()) return options;
   const absl::StatusOr<double> seconds = ParseSeconds(timeout);

@@ -20,6 +20,7 @@ struct Connection {
   std::string timeout;
   client::TlsFiles tls;
   std::string token_file;
+  bool token_from_environment = false;
 
   void AddTo(CLI::App& app);
   // What no flag gave, from the environment.
@@ -30,8 +31,13 @@ struct Connection {
 
   // Errors: INVALID_ARGUMENT: a file cannot be read or only makes sense with another.
   absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial() const;
-  // Errors: INVALID_ARGUMENT: the time is none, the token's file cannot be read, or the token would travel in plain
-  // text to another machine.
+  // What opens the catalog to writes; empty: no file is named. Errors: INVALID_ARGUMENT: the file cannot be read, or
+  // the token would travel in plain text to another machine.
+  absl::StatusOr<std::string> Token() const;
+  // Why a write went without one, or with a wrong one.
+  std::string TokenAdvice() const;
+  // With the token, where it may be sent. Errors: INVALID_ARGUMENT: the time is none, or a flag names the file of a
+  // token that may not be.
   absl::StatusOr<client::ClientOptions> Options(const GetEnv& getenv) const;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kReadAgainSeconds = 10;
 
 absl::Status Fault(const char* flag, const std::string& path) {
-  const char* reason = std::ifstream(path) ? ERR_reason_error_string(ERR_peek_last_error()) : nullptr;
+  const char* reason = std::ifstream(path) ? ERR_reason_error_string(ERR_peek_error()) : nullptr;
   const std::string why = reason != nullptr ? reason : "cannot be read";
   ERR_clear_error();
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, ": ", why));

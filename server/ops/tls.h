@@ -18,7 +18,8 @@ struct TlsFiles {
 };
 
 // Plain text where no file is named. Files are read again when they change, within ten seconds, for new connections;
-// what cannot be used then leaves the credentials as they were. To replace a pair at once, replace its folder.
+// while they cannot be used, as a certificate beside another's key, none succeeds. To replace a pair at once, replace
+// its folder.
 //
 // Errors: INVALID_ARGUMENT: files that only make sense with another, cannot be read or do not belong together.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(const TlsFiles& files);

@@ -2,7 +2,10 @@
 
 #include <openssl/crypto.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,12 +15,14 @@
 #include "absl/strings/str_split.h"
 #include "estimator/errors.h"
 #include "server/catalog/digest.h"
+#include "server/ops/log.h"
 
 namespace foretoken::ops {
 namespace {
 
 constexpr size_t kShortest = 16;
 constexpr size_t kLongest = 512;
+constexpr uintmax_t kMostBytes = 1 << 20;
 constexpr absl::string_view kBearer = "Bearer ";
 
 struct Writer {
@@ -27,16 +32,24 @@ struct Writer {
 
 absl::StatusOr<Writer> ReadLine(absl::string_view line) {
   const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-  if (words.size() == 2 && words[1].size() >= kShortest && words[1].size() <= kLongest) {
+  const bool printable =
+      std::all_of(line.begin(), line.end(), [](char c) { return absl::ascii_isprint(c) || c == '\t'; });
+  if (printable && words.size() == 2 && words[1].size() >= kShortest && words[1].size() <= kLongest) {
     return Writer{words[0], catalog::Sha256Hex(words[1])};
   }
   return absl::UnavailableError(
-      absl::StrCat("allowed: a name and a token of ", kShortest, " to ", kLongest, " characters"));
+      absl::StrCat("allowed: a name and a token of ", kShortest, " to ", kLongest, " printable characters"));
 }
 
 absl::StatusOr<std::vector<Writer>> ReadWriters(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return absl::UnavailableError(absl::StrCat("write_tokens_file ", path, " cannot be read"));
+  // What is no plain file may keep its reader waiting for ever.
+  std::error_code error;
+  const bool plain = std::filesystem::is_regular_file(path, error) && !error;
+  std::ifstream file(plain ? path : std::string());
+  if (!file) return absl::UnavailableError(absl::StrCat("write_tokens_file ", path, " cannot be read as a file"));
+  if (std::filesystem::file_size(path, error) > kMostBytes) {
+    return absl::UnavailableError(absl::StrCat("write_tokens_file ", path, "; allowed up to ", kMostBytes, " bytes"));
+  }
   std::vector<Writer> writers;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -49,6 +62,7 @@ absl::StatusOr<std::vector<Writer>> ReadWriters(const std::string& path) {
     }
     writers.push_back(*std::move(writer));
   }
+  if (file.bad()) return absl::UnavailableError(absl::StrCat("write_tokens_file ", path, " cannot be read"));
   return writers;
 }
 
@@ -64,8 +78,13 @@ absl::StatusOr<std::string> WriteTokens::WriterOf(std::string_view authorization
                    "found none");
   }
   const absl::StatusOr<std::vector<Writer>> writers = ReadWriters(file_);
-  if (!writers.ok()) return writers.status();
-  const std::string digest = catalog::Sha256Hex(authorization.substr(kBearer.size()));
+  if (!writers.ok()) {
+    // Where the file is and what is in it is not for whoever calls.
+    Log(LogLevel::kError, "write_tokens_unavailable", {{"error", std::string(writers.status().message())}});
+    return absl::UnavailableError("the server's file of write tokens cannot be used; its log tells why");
+  }
+  const absl::string_view token = absl::StripAsciiWhitespace(given.substr(kBearer.size()));
+  const std::string digest = catalog::Sha256Hex({token.data(), token.size()});
   const Writer* found = nullptr;
   for (const Writer& writer : *writers) {
     if (CRYPTO_memcmp(writer.digest.data(), digest.data(), digest.size()) == 0) found = &writer;

@@ -10,8 +10,9 @@
 
 namespace foretoken::ops {
 
-// A file of bearer tokens, one writer a line: a name, spaces, a token of 16 to 512 printable characters. Empty lines
-// and those that begin with '#' say nothing. It is read at every write, so that a change counts at once. Thread-safe.
+// A file of bearer tokens of up to 1 MiB, one writer a line: a name, spaces, a token of 16 to 512 printable characters.
+// Empty lines and those that begin with '#' say nothing. It is read at every write, so that a change counts at once.
+// Thread-safe.
 class WriteTokens {
  public:
   explicit WriteTokens(std::string file) : file_(std::move(file)) {}
@@ -19,8 +20,8 @@ class WriteTokens {
   // Errors: UNAVAILABLE: the file cannot be read, or a line is malformed.
   absl::Status Check() const;
 
-  // The name of the writer whose token `authorization` bears: "Bearer TOKEN". Errors: kWriteNotAllowed; UNAVAILABLE, as
-  // Check.
+  // The name of the writer whose token `authorization` bears: "Bearer TOKEN". Errors: kWriteNotAllowed; UNAVAILABLE:
+  // the file cannot be used; the log tells why.
   absl::StatusOr<std::string> WriterOf(std::string_view authorization) const;
 
  private:

@@ -59,12 +59,16 @@ TEST_F(CommandTest, FilesOfTheConnection) {
   };
   const Case cases[] = {
       {"a token on this machine", {"--token-file", token.path()}, kOk, ""},
-      {"no token", {"--token-file", empty.path()}, kUsage, "no token in its first line"},
-      {"no such file", {"--token-file", "/nowhere"}, kUsage, "no token in its first line"},
+      {"no token", {"--token-file", empty.path()}, kUsage, "allowed in its first line: a token"},
+      {"no such file", {"--token-file", "/nowhere"}, kUsage, "/nowhere: cannot be read"},
       {"a token to another machine",
        {"--token-file", token.path(), "--server", "192.0.2.1:50051"},
        kUsage,
        "192.0.2.1:50051 is another machine, and the token would travel in plain text; allowed with --ca-file"},
+      {"a name that begins as a loopback address",
+       {"--token-file", token.path(), "--server", "127.example:50051"},
+       kUsage,
+       "127.example:50051 is another machine"},
       {"no authorities", {"--ca-file", "/nowhere"}, kUsage, "/nowhere: cannot be read"},
       {"a certificate without its key", {"--cert-file", token.path()}, kUsage, "goes with its key"},
       {"a pair without authorities",

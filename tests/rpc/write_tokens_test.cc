@@ -44,9 +44,10 @@ TEST(WriteTokensTest, Lines) {
       {"without an end of line, with tabs", "ci\t " + token, ""},
       {"comments and empty lines", "# who\n\n  \nci " + token + "\n", ""},
       {"nobody", "", ""},
-      {"no name", token + "\n", "line 1: allowed: a name and a token of 16 to 512 characters"},
+      {"no name", token + "\n", "line 1: allowed: a name and a token of 16 to 512 printable characters"},
       {"too short", "# who\nci 0123456789abcde\n", "line 2: allowed"},
       {"too long", "ci " + std::string(513, 'x'), "line 1: allowed"},
+      {"not printable", "ci p\xc3\xa4ssw\xc3\xb6rd-0123456789", "line 1: allowed"},
       {"three words", "ci job " + token, "line 1: allowed"},
   };
   for (const Case& c : cases) {
@@ -56,6 +57,9 @@ TEST(WriteTokensTest, Lines) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.fault)) << c.name;
   }
   EXPECT_THAT(std::string(ops::WriteTokens("/nowhere").Check().message()), HasSubstr("/nowhere cannot be read"));
+  EXPECT_THAT(std::string(ops::WriteTokens("/tmp").Check().message()), HasSubstr("/tmp cannot be read as a file"));
+  const TokensFile large(std::string((1 << 20) + 1, '\n'));
+  EXPECT_THAT(std::string(ops::WriteTokens(large.path()).Check().message()), HasSubstr("allowed up to 1048576 bytes"));
 }
 
 TEST(WriteTokensTest, NamesWhoBearsAToken) {
@@ -63,10 +67,13 @@ TEST(WriteTokensTest, NamesWhoBearsAToken) {
   const ops::WriteTokens tokens(file.path());
   EXPECT_EQ(*tokens.WriterOf(std::string("Bearer ") + kToken), "ci");
   EXPECT_EQ(*tokens.WriterOf("bearer fedcba9876543210"), "lab");
-  for (const std::string wrong :
-       {"", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef ", kToken, "Basic "}) {
+  for (const std::string wrong : {"", "Bearer ", "Bearer 0123456789abcde", kToken, "Basic "}) {
     EXPECT_EQ(DetailOf(tokens.WriterOf(wrong).status()).reason, Reason::kWriteNotAllowed) << wrong;
   }
+  EXPECT_EQ(*tokens.WriterOf(std::string("Bearer  ") + kToken + " "), "ci");
+  file.Write("ci short\n");  // which file and line is for the log alone
+  EXPECT_EQ(tokens.WriterOf(std::string("Bearer ") + kToken).status(),
+            absl::UnavailableError("the server's file of write tokens cannot be used; its log tells why"));
   file.Write("ci fedcba9876543210\n");
   EXPECT_FALSE(tokens.WriterOf(std::string("Bearer ") + kToken).ok());
   EXPECT_EQ(*tokens.WriterOf("Bearer fedcba9876543210"), "ci");
