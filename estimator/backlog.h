@@ -52,7 +52,7 @@ struct Seats {
 // requests decode (the engine then preempts, which is not counted).
 //
 // Errors: kInvalidField where a request has to wait for sequences whose remaining_output_tokens are not stated;
-// kOutOfMemory where nothing runs and not even one prompt has room.
+// kOutOfMemory where a prompt has no room even when they have ended.
 absl::StatusOr<Seats> TakeSeats(const Replica& replica, const Backlog& backlog, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

@@ -97,7 +97,7 @@ absl::StatusOr<std::string> Connection::Token() const {
 std::string Connection::TokenAdvice() const {
   if (token_file.empty()) return "--token-file names the file of a token";
   const absl::StatusOr<std::string> token = Token();
-  return token.ok() ? absl::StrCat("token of ", token_file) : std::string(token.status().message());
+  return token.ok() ? absl::StrCat("the token came from ", token_file) : std::string(token.status().message());
 }
 
 absl::StatusOr<client::ClientOptions> Connection::Options(const GetEnv& getenv) const {

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "estimator/errors.h"
+#include "tests/catalog/temporary_folder.h"
 #include "tests/rpc/service_fixture.h"
 
 namespace foretoken::rpc {
@@ -16,20 +16,14 @@ using testing::HasSubstr;
 
 constexpr char kToken[] = "0123456789abcdef";
 
-// A file of tokens that goes with the object.
 class TokensFile {
  public:
-  explicit TokensFile(const std::string& text) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    Write(text);
-  }
-  ~TokensFile() { std::filesystem::remove_all(folder_); }
+  explicit TokensFile(const std::string& text) { Write(text); }
   void Write(const std::string& text) const { std::ofstream(path()) << text; }
-  std::string path() const { return folder_ + "/tokens"; }
+  std::string path() const { return folder_.File("tokens"); }
 
  private:
-  std::string folder_;
+  catalog::TemporaryFolder folder_;
 };
 
 TEST(WriteTokensTest, Lines) {
