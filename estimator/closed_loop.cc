@@ -53,19 +53,27 @@ OtherPrefills Others(const Replica& replica, double others, double together, dou
           .riding = mixed.riding};
 }
 
+// What a request waits for of the prefills of the `others`. It comes as another ends, when a step has just begun: into
+// that step went the prompts of those who came just before, `together` of them as those of every step. Only those who
+// come first after a pause wait for none.
+Seconds JustBefore(const OtherPrefills& prefills, double others, double together) {
+  return prefills.in_steps * (together / (others + together));
+}
+
 // Adds what a request waits for while `others` are on the replica beside those whose prompts go `together` with its
-// own. A share of the others' prefills delays its decode steps, the rest its first token. It also waits for the step
-// that runs as it arrives, and its prompt shares its steps with those that decode.
+// own. It waits for the prompts that came just before it and for the step that holds them; of the prefills after that a
+// share delays its decode steps, the rest its first token. Its prompt shares its steps with those that decode.
 void AddWaits(const Replica& replica, double others, double together, Served& served) {
   const Efficiencies& e = replica.model.efficiencies;
   const double steps = served.decode_steps;
   if (others <= 0 || e.speed_of_light) return;
   const double rounds = Rounds(replica.speculator, steps);
   const OtherPrefills prefills = Others(replica, others, together, rounds);
-  const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * prefills.in_steps;
+  const Seconds later = prefills.in_steps - JustBefore(prefills, others, together);
+  const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * later;
   served.prefill.queueing += prefills.in_steps - while_decoding + prefills.beyond + prefills.riding;
   if (steps < 1) return;  // nobody decodes
-  served.prefill.queueing += served.decode.Total() / rounds / (2 * replica.model.shard.stages);
+  served.prefill.queueing += served.decode.Total() / rounds / replica.model.shard.stages;
   served.decode.queueing += while_decoding;
 }
 

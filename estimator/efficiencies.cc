@@ -11,6 +11,7 @@ namespace foretoken {
 // values tried, those that predicted devices left out of the fit best (docs/model.md, "Constants").
 // expert_gemm is, of 1, 0.8, 0.7 and 0.65, the largest of those that predicted models left out of the fit better.
 // What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise) is held at plain values.
+// prefill_share is what engines that mix prompts with decode steps ask for (docs/model.md, "Closed loop").
 const Efficiencies& GenericPrior() {
   static const Efficiencies prior = {
       .gemm = 0.9,
@@ -32,15 +33,14 @@ const Efficiencies& GenericPrior() {
       .host_request = Seconds(11e-6),
       .admission = Seconds(2.7e-3),
       .admission_per_request = Seconds(0.21e-3),
-      .prefill_share = 0.7,
+      .prefill_share = 0.9,
   };
   return prior;
 }
 
 // GenericPrior with decode attention on the matrix units (docs/model.md, "Constants"), fitted to the closed loops of
 // tests/validation/served_closed_loop.csv, three engines of 2025 on two devices, every (device, engine, model) weighing
-// the same, and rounded; prefill_share as fitted with TTFT at its full weight. tests/validation/run prints the fit
-// beside it.
+// the same, and rounded. tests/validation/run prints the fit beside it.
 const Efficiencies& GenericServedPrior() {
   static const Efficiencies prior = [] {
     Efficiencies served = GenericPrior();
@@ -50,7 +50,6 @@ const Efficiencies& GenericServedPrior() {
     served.kv_read = 0.84;
     served.layer_gap = Seconds(44e-6);
     served.host_request = Seconds(13e-6);
-    served.prefill_share = 0.82;
     return served;
   }();
   return prior;

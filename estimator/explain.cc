@@ -38,6 +38,7 @@ constexpr Text kTexts[] = {
     {"router", kGemm},
     {"expert_up", kExpertGemm},
     {"expert_down", kExpertGemm},
+    {"expert_rows", kTraffic},
     {"elementwise", kTraffic},
     {"all_reduce", "min(2 (q-1)/q M/Bn + 2 alpha, (q-1) M/Bn + alpha)"},
     {"expert_all_to_all", "sent / Bn + alpha"},

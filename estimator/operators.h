@@ -31,6 +31,7 @@ enum class OperatorKind {
   kRouter,
   kExpertUp,
   kExpertDown,
+  kExpertRows,
   kElementwise,
   kAllReduce,
   kExpertAllToAll,

@@ -121,6 +121,18 @@ inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   return use;
 }
 
+// The rows of the busiest device pass memory three times beside their products: sorted to experts they are read and
+// written, and read again to be added up.
+inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use) {
+  const Shard& s = model.shard;
+  const double rows = use.on_rank * use.rows;
+  const Bytes bytes = s.experts->layers * rows * s.hidden * (2 * s.activation + s.residual);
+  return {.kind = OperatorKind::kExpertRows,
+          .count = s.experts->layers,
+          .bytes = bytes,
+          .memory = bytes / model.machine.elementwise};
+}
+
 // The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them. All wait for the
 // busiest, which gets load_imbalance times as many as it sends.
 inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
@@ -188,6 +200,8 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
     for (const MatrixOperator* m : {&set.experts->up, &set.experts->down}) {
       visit(MatrixCost(model, *m, use.rows, s.experts->layers * use.on_rank));
     }
+    // The floor's kernels sort and add up as they multiply.
+    if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
     // One replica: its devices hold all tokens already.
     if (s.experts->replicas > 1) visit(ExpertAllToAll(model, tokens));
   }

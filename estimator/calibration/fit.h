@@ -5,6 +5,7 @@
 #define FORETOKEN_ESTIMATOR_CALIBRATION_FIT_H_
 
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include "estimator/abandoned.h"
@@ -41,6 +42,8 @@ struct FitOptions {
   // Deviations from the parent beyond which the prior turns linear. Most engines on most devices are near their
   // parent; a port that nobody has tuned is far off in one or two parameters, and a square would forbid that.
   double tail = 2;
+  // Name of a parameter that stays the parent's; empty: none.
+  std::string_view held = "";
 };
 
 // Of every level that is fitted to an engine, a device or a model.

@@ -12,7 +12,8 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kProbe = 1e-4;  // step of the numerical derivative, in log
+constexpr double kProbe = 1e-4;          // step of the numerical derivative, in log
+constexpr double kHeldDeviation = 1e-4;  // of a parameter that stays the parent's, in log
 
 // `machines`: those known of these efficiencies; null: none.
 Times Predict(const Scenario& scenario, const Efficiencies& efficiencies, const StepModelCache* machines) {
@@ -45,7 +46,7 @@ FitProblem::FitProblem(const Efficiencies& parent, const std::vector<Sample>& sa
   for (int i = 0; i < Size(); ++i) {
     const Parameter& parameter = Parameters()[i];
     mean_[i] = std::log(Get(parent, parameter));
-    deviations_[i] = options.freedom * parameter.log_deviation;
+    deviations_[i] = parameter.name == options.held ? kHeldDeviation : options.freedom * parameter.log_deviation;
   }
 }
 

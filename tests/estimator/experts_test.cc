@@ -152,5 +152,25 @@ TEST(ExpertGemmTest, ReachesLess) {
   }
 }
 
+// Mixtral-8x7B: each token's rows of 4,096 elements for two experts, read and written in 16 bits to be sorted, and read
+// to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer. Of two expert-parallel devices the busiest
+// has them of the experts that it runs. The floor moves nothing.
+TEST(ExpertRowsTest, ByHand) {
+  const Model model = Mixtral8x7b();
+  const Hardware hardware = A100();
+  const auto moved = [&](int ep, const Efficiencies& efficiencies) {
+    Scenario scenario = MakeScenario(model, hardware, 1, 1000, 2);
+    scenario.deployment.tensor_parallel = scenario.deployment.expert_parallel = ep;
+    const StepModel step = *MakeStepModel(scenario, efficiencies, nullptr);
+    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
+    const OperatorCosts costs = StepOperators(step, prompt);
+    const auto found = std::ranges::find(costs, OperatorKind::kExpertRows, &OperatorCost::kind);
+    return found == costs.end() ? Bytes(0) : found->bytes;
+  };
+  EXPECT_EQ(moved(1, GenericPrior()), 1000 * 32 * Bytes(49'152));
+  EXPECT_NEAR(moved(2, GenericPrior()) / (1000 * 16 * Bytes(49'152)), 1, 1e-6);
+  EXPECT_EQ(moved(1, SpeedOfLight()), Bytes(0));
+}
+
 }  // namespace
 }  // namespace foretoken

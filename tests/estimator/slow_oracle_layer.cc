@@ -137,6 +137,8 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const Spent up = Product(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, activation_, rate);
   const Spent down = Product(rows, model_.hidden_size, width, bytes, activation_, rate);
   Spent spent = on_rank * (up + down);
+  const double moved = on_rank * rows * model_.hidden_size * (2 * activation_ + residual_);  // sorted, and added up
+  spent.memory += moved / (bandwidth_ * e_.elementwise);
   if (replicas > 1) {  // dispatch and combine
     const double elements = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;

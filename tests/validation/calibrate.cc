@@ -34,6 +34,8 @@ constexpr BandRule kCalibratedBands = {.widening = 1.1};
 constexpr BandRule kTransferredBands = {.widening = 3, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
 // Likewise of the generic priors, by what priors refitted without the engine and the device of a row say of it.
 constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
+// Of 1, 1.25, 1.5, 1.75 and 2 the one whose coverages, 79%, 79% and 73%, are nearest to 80% together.
+constexpr BandRule kServedBands = {.widening = 1.5};
 
 constexpr const char* kRowsLeftOut = "rows_left_out";
 constexpr const char* kGenericIds[] = {"generic-static", "generic-continuous"};
@@ -156,7 +158,7 @@ std::vector<Case> MakeCases(const std::vector<Row>& rows, const std::vector<Row>
   cases.push_back({"generic prior refitted, hardware and engine left out", "generic_left_out",
                    Only(neither, [](const Row& row) { return !row.served; }), kGenericBands});
   cases.push_back({"generic served prior refitted, hardware and engine left out", "generic_served_left_out",
-                   Only(neither, [](const Row& row) { return row.served; }), kGenericBands});
+                   Only(neither, [](const Row& row) { return row.served; }), kServedBands});
   cases.push_back({.name = "five random samples of unseen hardware registered",
                    .file = "five_samples",
                    .predictions = RegisterFive(rows),

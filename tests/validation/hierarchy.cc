@@ -19,6 +19,9 @@ constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's f
 // e_d that the fit to closed loops is drawn to: their engines compute the heads that share a KV head together, on the
 // matrix units, so that the vector units hardly bind (docs/model.md, "Constants").
 constexpr double kServedDecodeAttention = 1;
+// One engine of those measured keeps its requests in step, and would move what others wait for (docs/model.md, "Closed
+// loop").
+constexpr std::string_view kHeldInGeneric = "prefill_share";
 
 // Closed loops whose requests wait longer than they decode queue for a seat, and the sources state no limit of seats.
 bool WaitsForASeat(const Row& row) {
@@ -194,7 +197,8 @@ Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& k
   const auto tells = [&](const Row& row) { return row.served == served && keep(row) && !IsPoorlyTuned(row); };
   Efficiencies parent = GenericPrior();
   if (served) parent.decode_attention = kServedDecodeAttention;
-  return RememberedFit(parent, Weighted(rows, tells), {.noise = kGenericNoise}).efficiencies;
+  const FitOptions options = {.noise = kGenericNoise, .held = kHeldInGeneric};
+  return RememberedFit(parent, Weighted(rows, tells), options).efficiencies;
 }
 
 std::vector<Calibration> ToCalibrations(const std::vector<Level>& levels) {
