@@ -9,7 +9,7 @@ namespace foretoken {
 // measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
 // gemm, gemm_reuse and vector_reference together carry that median of 0.71 from one device to another: of the round
 // values tried, those that predicted devices left out of the fit best (docs/model.md, "Constants").
-// expert_gemm is, of 1, 0.8, 0.7 and 0.65, the largest of those that predicted models left out of the fit better.
+// expert_gemm is, of 1, 0.8 and 0.7, the one that predicted models left out of the fit best.
 // What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise) is held at plain values.
 // prefill_share is what engines that mix prompts with decode steps ask for (docs/model.md, "Closed loop").
 const Efficiencies& GenericPrior() {

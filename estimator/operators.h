@@ -34,7 +34,7 @@ enum class OperatorKind {
   kExpertRows,
   kElementwise,
   kAllReduce,
-  kExpertAllToAll,
+  kExpertExchange,
   kStageTransfer,
   kLmHead,
   kLogitsGather,

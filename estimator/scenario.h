@@ -20,6 +20,7 @@ enum class BatchingPolicy { kStatic, kDynamic, kContinuous };
 enum class KvCacheMode { kCached, kNone, kPromptCache, kPipelinedPromptCache };
 enum class CapacityPolicy { kRefuse, kWaves };
 enum class AttentionKernel { kFlash, kNaive };
+enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
 struct Deployment {
@@ -27,7 +28,8 @@ struct Deployment {
   int pipeline_parallel = 1;
   int expert_parallel = 1;
   int data_parallel = 1;
-  double expert_load_imbalance = 1;              // tokens of the busiest expert-parallel device over their mean
+  double expert_load_imbalance = 1;  // tokens of the busiest expert-parallel device over their mean
+  ExpertExchange expert_exchange = ExpertExchange::kAllGather;
   Dtype weight_dtype = Dtype::kUnspecified;      // resolve with ResolveDtypes
   Dtype activation_dtype = Dtype::kUnspecified;  // likewise
   Dtype kv_cache_dtype = Dtype::kUnspecified;    // likewise

@@ -19,6 +19,7 @@ Deployment DraftDeployment(const Scenario& scenario) {
   deployment.expert_parallel = scenario.deployment.expert_parallel;
   deployment.data_parallel = scenario.deployment.data_parallel;
   deployment.expert_load_imbalance = scenario.deployment.expert_load_imbalance;
+  deployment.expert_exchange = scenario.deployment.expert_exchange;
   return deployment;
 }
 

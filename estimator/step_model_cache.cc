@@ -34,6 +34,7 @@ StepModelKey StepModelKey::Of(const Scenario& scenario, const Efficiencies& effi
           .expert_parallel = d.expert_parallel,
           .data_parallel = d.data_parallel,
           .expert_load_imbalance = d.expert_load_imbalance,
+          .expert_exchange = d.expert_exchange,
           .weight_dtype = d.weight_dtype,
           .activation_dtype = d.activation_dtype,
           .kv_cache_dtype = d.kv_cache_dtype,

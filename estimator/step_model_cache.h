@@ -30,6 +30,7 @@ struct StepModelKey {
   const Efficiencies* efficiencies = nullptr;
   int tensor_parallel = 1, pipeline_parallel = 1, expert_parallel = 1, data_parallel = 1;
   double expert_load_imbalance = 1;
+  ExpertExchange expert_exchange = ExpertExchange::kAllGather;
   Dtype weight_dtype = Dtype::kUnspecified;
   Dtype activation_dtype = Dtype::kUnspecified;
   Dtype kv_cache_dtype = Dtype::kUnspecified;

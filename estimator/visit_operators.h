@@ -134,16 +134,14 @@ inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use)
 }
 
 // The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them. All wait for the
-// busiest, which gets load_imbalance times as many as it sends.
-inline OperatorCost ExpertAllToAll(const StepModel& model, double tokens) {
+// busiest.
+inline OperatorCost ExpertExchangeCost(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
-  const double ep = e.expert_parallel;
-  const double own = tokens / model.shard.tensor_parallel;
-  const double elements = own * std::min(e.chosen, ep) * model.shard.hidden * (ep - 1) / ep;
+  const double elements = tokens / model.shard.tensor_parallel * e.copies * model.shard.hidden;
   const Bytes dispatched = elements * model.shard.activation;
   const Bytes combined = elements * model.shard.residual;
-  const auto time = [&](Bytes sent) { return AllToAll(model.machine.fabric, e.load_imbalance * sent, ep); };
-  return {.kind = OperatorKind::kExpertAllToAll,
+  const auto time = [&](Bytes sent) { return AllToAll(model.machine.fabric, e.most_copied * sent, e.expert_parallel); };
+  return {.kind = OperatorKind::kExpertExchange,
           .count = 2 * e.layers,
           .sent = e.layers * (dispatched + combined),
           .communication = e.layers * (time(dispatched) + time(combined))};
@@ -203,7 +201,7 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
     // The floor's kernels sort and add up as they multiply.
     if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
     // One replica: its devices hold all tokens already.
-    if (s.experts->replicas > 1) visit(ExpertAllToAll(model, tokens));
+    if (s.experts->replicas > 1) visit(ExpertExchangeCost(model, tokens));
   }
   visit(TrafficCost(OperatorKind::kElementwise, set.elementwise, tokens, s.layers));
   const Bytes message = tokens * s.hidden * s.residual;

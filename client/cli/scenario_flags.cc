@@ -63,6 +63,7 @@ constexpr Flag kDeployment[] = {
     {"--dp", "deployment.data_parallel", "Data parallel degree"},
     {"--expert-imbalance", "deployment.expert_load_imbalance",
      "Tokens of the busiest expert-parallel device over their mean"},
+    {"--expert-exchange", "deployment.expert_exchange", "How tokens reach the experts on other devices"},
     {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
     {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
     {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},

@@ -23,6 +23,9 @@ void ReadExperts(const v1::Deployment& message, FieldChecker& fields, Deployment
     deployment.expert_load_imbalance = fields.Between("expert_load_imbalance", message.expert_load_imbalance(), 1,
                                                       std::max(1, deployment.expert_parallel));
   }
+  const int exchange = fields.Enum("expert_exchange", message.expert_exchange(), v1::ExpertExchange_MAX);
+  deployment.expert_exchange =
+      exchange == v1::EXPERT_EXCHANGE_ALL_TO_ALL ? ExpertExchange::kAllToAll : ExpertExchange::kAllGather;
 }
 
 void ReadParallelism(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {

@@ -152,6 +152,31 @@ TEST(ExpertGemmTest, ReachesLess) {
   }
 }
 
+// Mixtral-8x7B, 1,000 tokens on each of 8 devices: 7 others get all of them, or 7/8 of two on the mean. Through 32
+// layers 1,000 x 7 x 4,096 elements of 16 bits are 1.835 GB to dispatch, and as much to combine; all to all a quarter.
+// Where the busiest gets more, all wait for it all to all, and get no more where everyone gets everything.
+TEST(ExpertExchangeTest, ByHand) {
+  const Model model = Mixtral8x7b();
+  const Hardware hardware = A100();
+  const auto cost = [&](ExpertExchange exchange, double imbalance) {
+    Scenario scenario = MakeScenario(model, hardware, 8, 1000, 2);
+    scenario.deployment.data_parallel = scenario.deployment.expert_parallel = 8;
+    scenario.deployment.expert_exchange = exchange;
+    scenario.deployment.expert_load_imbalance = imbalance;
+    const StepModel step = *MakeStepModel(scenario, GenericPrior(), nullptr);
+    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
+    const OperatorCosts costs = StepOperators(step, prompt);
+    return *std::ranges::find(costs, OperatorKind::kExpertExchange, &OperatorCost::kind);
+  };
+  const OperatorCost gathered = cost(ExpertExchange::kAllGather, 1);
+  const OperatorCost routed = cost(ExpertExchange::kAllToAll, 1);
+  EXPECT_EQ(gathered.sent, Bytes(32.0 * 1000 * 7 * 4096 * 4));
+  EXPECT_EQ(routed.sent, gathered.sent / 4);
+  EXPECT_GT(gathered.communication, 2 * routed.communication);
+  EXPECT_EQ(cost(ExpertExchange::kAllGather, 2).communication, gathered.communication);
+  EXPECT_GT(cost(ExpertExchange::kAllToAll, 2).communication, routed.communication);
+}
+
 // Mixtral-8x7B: each token's rows of 4,096 elements for two experts, read and written in 16 bits to be sorted, and read
 // to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer. Of two expert-parallel devices the busiest
 // has them of the experts that it runs. The floor moves nothing.

@@ -101,7 +101,7 @@ TEST(OperatorModelTest, OperatorRowsNameTheDevicesThatCommunicate) {
     }
     return 0.0;
   };
-  EXPECT_EQ(devices_of("expert_all_to_all"), 8);
+  EXPECT_EQ(devices_of("expert_exchange"), 8);
   EXPECT_EQ(devices_of("all_reduce"), 2);
   EXPECT_EQ(devices_of("logits_gather"), 2);
 }

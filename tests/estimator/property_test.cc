@@ -77,9 +77,10 @@ TEST(PropertyTest, PartsSumAndEverythingIsFinite) {
   EXPECT_GT(answered, kScenarios * 7 / 10);
 }
 
+// Under a live load the decode is summed in two halves, each of as many as run on average, and the latencies one by one.
 TEST(PropertyTest, LatenciesOfTheTokensSum) {
   RandomScenarios source(12);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 10000; ++i) {
     Scenario scenario = source.Next();
     scenario.workload.output_tokens = 1 + source.Pick(200);
     const absl::StatusOr<Estimate> e = ComputeEstimate(scenario, {.token_latencies = true});
@@ -87,7 +88,7 @@ TEST(PropertyTest, LatenciesOfTheTokensSum) {
     double sum = 0;
     for (const Seconds latency : e->token_latencies) sum += latency.value();
     ASSERT_EQ(e->token_latencies.size(), e->decode_steps + 1) << Describe(scenario);
-    ASSERT_NEAR(sum, e->e2e.time.value(), 2e-3 * sum) << Describe(scenario);
+    ASSERT_NEAR(sum, e->e2e.time.value(), (scenario.live_load ? 5e-2 : 1e-3) * sum) << Describe(scenario);
   }
 }
 

@@ -136,6 +136,7 @@ void RandomScenarios::Parallelise(Scenario& s) {
       d.expert_parallel = 1 + Pick(ranks);
     } while (ranks % d.expert_parallel != 0);
     if (OneIn(2)) d.expert_load_imbalance = 1 + Pick(100) / 100.0 * (d.expert_parallel - 1);
+    if (OneIn(2)) d.expert_exchange = ExpertExchange::kAllToAll;
   }
 }
 
@@ -222,9 +223,10 @@ std::string Describe(const Scenario& s) {
   const Workload& w = s.workload;
   const Deployment& d = s.deployment;
   out << s.model->id << " on " << s.hardware->id << " tp " << d.tensor_parallel << " pp " << d.pipeline_parallel
-      << " ep " << d.expert_parallel << " dp " << d.data_parallel << " imbalance " << d.expert_load_imbalance << " B "
-      << w.batch_size << " S " << w.prompt_tokens << " p " << w.cached_prefix_tokens << " O " << w.output_tokens
-      << " chunk " << d.prefill_chunk_tokens.value_or(0) << " s " << d.roofline_exponent << " policy "
+      << " ep " << d.expert_parallel << " dp " << d.data_parallel << " imbalance " << d.expert_load_imbalance
+      << (d.expert_exchange == ExpertExchange::kAllToAll ? " all-to-all" : "") << " B " << w.batch_size << " S "
+      << w.prompt_tokens << " p " << w.cached_prefix_tokens << " O " << w.output_tokens << " chunk "
+      << d.prefill_chunk_tokens.value_or(0) << " s " << d.roofline_exponent << " policy "
       << static_cast<int>(w.batching) << " cache " << static_cast<int>(w.kv_cache_mode) << " rate "
       << w.request_rate_per_second.value_or(0) << " live " << s.live_load.has_value();
   if (s.model->sliding_window) {

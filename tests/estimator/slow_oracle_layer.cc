@@ -140,9 +140,11 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double moved = on_rank * rows * model_.hidden_size * (2 * activation_ + residual_);  // sorted, and added up
   spent.memory += moved / (bandwidth_ * e_.elementwise);
   if (replicas > 1) {  // dispatch and combine
-    const double elements = tokens / tp_ * std::min(chosen, ep) * model_.hidden_size * (ep - 1) / ep;
+    const bool gathered = d_.expert_exchange == ExpertExchange::kAllGather;
+    const double to_others = gathered ? ep - 1 : std::min(chosen, ep) * (ep - 1) / ep;
+    const double elements = tokens / tp_ * to_others * model_.hidden_size;
     const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
-    const double got = d_.expert_load_imbalance * elements * (activation_ + residual_);
+    const double got = (gathered ? 1 : d_.expert_load_imbalance) * elements * (activation_ + residual_);
     spent.communication += std::max(got * (1 - outside) / link_, got * outside / scale_out_);
     spent.communication += 2 * e_.link_latency.value();
   }

@@ -76,6 +76,7 @@ SCENARIOS = [
     bad_deployment("NaN exponent", "roofline_exponent", roofline_exponent=math.nan),
     bad_deployment("small exponent", "roofline_exponent", roofline_exponent=0.5),
     bad_deployment("imbalance of one device", "expert_load_imbalance", expert_load_imbalance=1.5),
+    bad_deployment("unknown exchange", "expert_exchange", expert_exchange=9),
     bad_deployment("NaN imbalance", "expert_load_imbalance", expert_load_imbalance=math.nan),
     bad_deployment("more stages than layers", "pipeline_parallel", pipeline_parallel=33),
     bad_deployment("price past all numbers", "price_per_device_hour", price_per_device_hour=1e308),
