@@ -53,9 +53,9 @@ OtherPrefills Others(const Replica& replica, double others, double together, dou
           .riding = mixed.riding};
 }
 
-// What a request waits for of the prefills of the `others`. It comes as another ends, when a step has just begun: into
-// that step went the prompts of those who came just before, `together` of them as those of every step. Only those who
-// come first after a pause wait for none.
+// What a request waits for of the prefills of the `others`. Requests of one shape that began together follow each other
+// in a train: each comes as another ends, when a step has just begun that holds the prompts of those just before it,
+// `together` of them as those of every step. Only the first of the train wait for none.
 Seconds JustBefore(const OtherPrefills& prefills, double others, double together) {
   return prefills.in_steps * (together / (others + together));
 }

@@ -39,7 +39,7 @@ struct Efficiencies {
   Seconds admission_per_request;  // a1: of a prefill, per sequence
 
   // xi: share of the others' prefills, but for those just before its own, that delays a request's decode steps; the
-  // rest delays its first token. Closed loop. 1: prompts come staggered, 0: all at once.
+  // rest delays its first token. Closed loop. 1: requests follow each other, 0: all come at once.
   double prefill_share = 1;
 
   // The floor: chosen experts only, decode attention on the matrix units, no communication.

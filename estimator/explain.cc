@@ -41,7 +41,7 @@ constexpr Text kTexts[] = {
     {"expert_rows", kTraffic},
     {"elementwise", kTraffic},
     {"all_reduce", "min(2 (q-1)/q M/Bn + 2 alpha, (q-1) M/Bn + alpha)"},
-    {"expert_exchange", "sent / Bn + alpha"},
+    {"expert_exchange", "sent / Bn + alpha, past a node in two tiers"},
     {"stage_transfer", "M/Bn + alpha"},
     {"lm_head", kGemm},
     {"logits_gather", "(q-1)/q M/Bn + alpha"},
@@ -75,7 +75,7 @@ BytesPerSecond BandwidthOf(const StepModel& model, const OperatorCost& cost) {
 
 // Devices among which the operator communicates.
 double GroupOf(const StepModel& model, OperatorKind kind) {
-  return kind == OperatorKind::kExpertExchange ? model.shard.experts->expert_parallel : model.shard.tensor_parallel;
+  return kind == OperatorKind::kExpertExchange ? model.shard.experts->devices : model.shard.tensor_parallel;
 }
 
 std::vector<std::pair<std::string, double>> InputsOf(const StepModel& model, const OperatorCost& cost) {

@@ -83,7 +83,10 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
        {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
        {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
         "workload.prompt_arrival_tokens_per_second"},
-       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"}},
+       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"},
+       {scenario.deployment.expert_exchange != ExpertExchange::kAllGather &&
+            (!shard.experts || shard.experts->replicas <= 1),
+        "deployment.expert_exchange"}},
       "this scenario", warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
   if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);

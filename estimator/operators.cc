@@ -54,7 +54,8 @@ ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Mach
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
           .log_missed = LogMissed(e.num_experts, e.chosen),
-          .chance = MakeShareChance(e.num_experts, e.expert_parallel)};
+          .chance = MakeShareChance(e.num_experts, e.expert_parallel),
+          .gather = MakeAllGather(machine.fabric, e.devices)};
 }
 
 TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {

@@ -64,6 +64,7 @@ struct ExpertOperators {
   MatrixOperator up, down;
   double log_missed = 0;  // LogMissed of E and K
   ShareChance chance;     // of E and ep
+  MessageTime gather;     // of the tokens of all replicas, or of what was made of them
 };
 
 struct StepOperatorSet {

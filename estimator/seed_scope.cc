@@ -70,6 +70,7 @@ void WarnNotUsed(const Scenario& scenario, const char* method, std::vector<Warni
   const StatedPart parts[] = {
       {d.unfused_elementwise, "deployment.unfused_elementwise"},
       {d.roofline_exponent != defaults.roofline_exponent, "deployment.roofline_exponent"},
+      {d.expert_exchange != defaults.expert_exchange, "deployment.expert_exchange"},
       {d.scale_out.has_value(), "deployment.scale_out_bytes_per_second"},
       {d.devices_per_node.has_value(), "deployment.devices_per_node"},
       {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,

@@ -76,17 +76,15 @@ void AddExperts(const Model& model, const Deployment& deployment, double moe_lay
   const double group = deployment.tensor_parallel * replicas;
   const double width = DivideUp(moe.moe_intermediate_size, group / ep);
   const bool native = deployment.weight_dtype == model.native_dtype;
-  const bool gathered = deployment.expert_exchange == ExpertExchange::kAllGather;
-  const double chosen = moe.num_experts_per_tok;
   shard.experts = ExpertShard{
       .layers = moe_layers,
       .num_experts = static_cast<double>(moe.num_experts),
-      .chosen = chosen,
+      .chosen = static_cast<double>(moe.num_experts_per_tok),
       .expert_parallel = ep,
       .load_imbalance = deployment.expert_load_imbalance,
       .replicas = replicas,
-      .copies = gathered ? ep - 1 : std::min(chosen, ep) * (ep - 1) / ep,
-      .most_copied = gathered ? 1 : deployment.expert_load_imbalance,
+      .devices = group,
+      .exchange = deployment.expert_exchange,
       .up_n = (shard.mlp_matrices - 1) * width,
       .up_k = shard.hidden,
       .down_n = shard.hidden,

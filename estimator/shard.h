@@ -51,9 +51,9 @@ struct ExpertShard {
   double expert_parallel = 1;  // ep
   double load_imbalance = 1;   // tokens of the busiest device over their mean
   double replicas = 1;         // attention replicas whose tokens meet in one expert group
-  double copies = 0;           // devices that a device sends each of its tokens to
-  double most_copied = 1;      // what the busiest device gets over the mean, of what is sent
-  double up_n = 0, up_k = 0;   // gate and up of one expert, per device
+  double devices = 1;          // that hold them: tp of each of those replicas
+  ExpertExchange exchange = ExpertExchange::kAllGather;
+  double up_n = 0, up_k = 0;  // gate and up of one expert, per device
   double down_n = 0, down_k = 0;
   Bytes bytes_per_weight;
 };

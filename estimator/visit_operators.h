@@ -133,18 +133,40 @@ inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use)
           .memory = bytes / model.machine.elementwise};
 }
 
-// The tensor-parallel devices of a replica hold the same tokens: each dispatches its share of them. All wait for the
-// busiest.
-inline OperatorCost ExpertExchangeCost(const StepModel& model, double tokens) {
+// Bytes of one layer's tokens that a device sends: as they enter the experts, and as they leave them.
+struct Exchanged {
+  Bytes dispatched, combined;
+};
+
+// The tensor-parallel devices of a replica hold the same tokens: each sends its share of them, `copies` times.
+inline Exchanged Exchange(const Shard& shard, double tokens, double copies) {
+  const double elements = tokens / shard.tensor_parallel * copies * shard.hidden;
+  return {elements * shard.activation, elements * shard.residual};
+}
+
+// Every device gets the tokens of all; what they made of them is added up on the way back.
+inline OperatorCost ExpertGatherCost(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
-  const double elements = tokens / model.shard.tensor_parallel * e.copies * model.shard.hidden;
-  const Bytes dispatched = elements * model.shard.activation;
-  const Bytes combined = elements * model.shard.residual;
-  const auto time = [&](Bytes sent) { return AllToAll(model.machine.fabric, e.most_copied * sent, e.expert_parallel); };
+  const Exchanged sent = Exchange(model.shard, tokens, e.devices - 1);
+  const Exchanged all = Exchange(model.shard, tokens, e.devices);
+  const MessageTime& gather = model.operators.experts->gather;
   return {.kind = OperatorKind::kExpertExchange,
           .count = 2 * e.layers,
-          .sent = e.layers * (dispatched + combined),
-          .communication = e.layers * (time(dispatched) + time(combined))};
+          .sent = e.layers * (sent.dispatched + sent.combined),
+          .communication = e.layers * (gather(all.dispatched) + gather(all.combined))};
+}
+
+// A token goes to the devices that hold its experts, devices/ep a part of each. All wait for the busiest, which gets
+// load_imbalance times as much as the others send.
+inline OperatorCost ExpertAllToAllCost(const StepModel& model, double tokens) {
+  const ExpertShard& e = *model.shard.experts;
+  const double copies = std::min(e.chosen, e.expert_parallel) / e.expert_parallel * (e.devices - 1);
+  const Exchanged sent = Exchange(model.shard, tokens, copies);
+  const auto time = [&](Bytes bytes) { return AllToAll(model.machine.fabric, e.load_imbalance * bytes, e.devices); };
+  return {.kind = OperatorKind::kExpertExchange,
+          .count = 2 * e.layers,
+          .sent = e.layers * (sent.dispatched + sent.combined),
+          .communication = e.layers * (time(sent.dispatched) + time(sent.combined))};
 }
 
 inline OperatorCost AllReduceCost(const StepModel& model, Bytes message) {
@@ -201,7 +223,10 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
     // The floor's kernels sort and add up as they multiply.
     if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
     // One replica: its devices hold all tokens already.
-    if (s.experts->replicas > 1) visit(ExpertExchangeCost(model, tokens));
+    if (s.experts->replicas > 1) {
+      const bool gathered = s.experts->exchange == ExpertExchange::kAllGather;
+      visit(gathered ? ExpertGatherCost(model, tokens) : ExpertAllToAllCost(model, tokens));
+    }
   }
   visit(TrafficCost(OperatorKind::kElementwise, set.elementwise, tokens, s.layers));
   const Bytes message = tokens * s.hidden * s.residual;

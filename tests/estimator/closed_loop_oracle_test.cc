@@ -18,8 +18,8 @@ Scenario ClosedLoop(const Model& model, const Hardware& hardware, int concurrenc
   return scenario;
 }
 
-// An engine that admits at no cost and mixes prompts with decode steps: nobody keeps in step with others.
-Efficiencies Staggered() {
+// An engine that admits at no cost and mixes prompts with decode steps: requests follow each other in a train.
+Efficiencies InATrain() {
   Efficiencies efficiencies = GenericPrior();
   efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
   efficiencies.prefill_share = 1;
@@ -100,12 +100,12 @@ class SimulatedLoop {
 
 MeanTimes Simulated(const Scenario& scenario) {
   std::vector<Warning> warnings;
-  const StepModel step = *MakeStepModel(scenario, Staggered(), &warnings);
+  const StepModel step = *MakeStepModel(scenario, InATrain(), &warnings);
   return SimulatedLoop(scenario, step).Run(40 * scenario.workload.batch_size);
 }
 
 Estimate By(const Scenario& scenario) {
-  const absl::StatusOr<Estimate> estimate = EstimateOperatorModel(scenario, Staggered(), Provenance::kDatasheet, {});
+  const absl::StatusOr<Estimate> estimate = EstimateOperatorModel(scenario, InATrain(), Provenance::kDatasheet, {});
   EXPECT_TRUE(estimate.ok()) << estimate.status();
   return estimate.ok() ? *estimate : Estimate{};
 }

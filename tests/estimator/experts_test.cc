@@ -177,6 +177,27 @@ TEST(ExpertExchangeTest, ByHand) {
   EXPECT_GT(cost(ExpertExchange::kAllToAll, 2).communication, routed.communication);
 }
 
+// The same, 4 devices to a node: an all-gather inside, of 3/4 of the 65.536 MB of all tokens, and one between the two
+// nodes, of half of a quarter of them. Experts in halves go to all devices as whole ones do.
+TEST(ExpertExchangeTest, AllReplicasInTwoTiers) {
+  const Model model = Mixtral8x7b();
+  const Hardware hardware = A100();
+  for (const int ep : {2, 8}) {
+    Scenario scenario = MakeScenario(model, hardware, 8, 1000, 2);
+    scenario.deployment.data_parallel = 8;
+    scenario.deployment.expert_parallel = ep;
+    scenario.deployment.devices_per_node = 4;
+    scenario.deployment.scale_out = GigabytesPerSecond(25);
+    const StepModel step = *MakeStepModel(scenario, GenericPrior(), nullptr);
+    const Fabric& fabric = step.machine.fabric;
+    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
+    const OperatorCosts costs = StepOperators(step, prompt);
+    const auto exchange = std::ranges::find(costs, OperatorKind::kExpertExchange, &OperatorCost::kind);
+    const Seconds gather = 0.75 * Bytes(65.536e6) / fabric.link + 0.5 * Bytes(16.384e6) / fabric.scale_out;
+    EXPECT_NEAR(exchange->communication / (64 * (gather + 2 * fabric.latency)), 1, 1e-12) << ep;
+  }
+}
+
 // Mixtral-8x7B: each token's rows of 4,096 elements for two experts, read and written in 16 bits to be sorted, and read
 // to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer. Of two expert-parallel devices the busiest
 // has them of the experts that it runs. The floor moves nothing.

@@ -77,7 +77,8 @@ TEST(PropertyTest, PartsSumAndEverythingIsFinite) {
   EXPECT_GT(answered, kScenarios * 7 / 10);
 }
 
-// Under a live load the decode is summed in two halves, each of as many as run on average, and the latencies one by one.
+// Under a live load the decode is summed in two halves, each of as many as run on average, and the latencies one by
+// one.
 TEST(PropertyTest, LatenciesOfTheTokensSum) {
   RandomScenarios source(12);
   for (int i = 0; i < 10000; ++i) {

@@ -79,6 +79,7 @@ class SlowOracle {
   double Communication(double tokens) const;
   Spent Head(double rows) const;
   double AllReduce(double bytes) const;
+  double Exchange(double tokens) const;
   struct Chunks {
     Spent all;
     double longest = 0;

@@ -139,16 +139,27 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   Spent spent = on_rank * (up + down);
   const double moved = on_rank * rows * model_.hidden_size * (2 * activation_ + residual_);  // sorted, and added up
   spent.memory += moved / (bandwidth_ * e_.elementwise);
-  if (replicas > 1) {  // dispatch and combine
-    const bool gathered = d_.expert_exchange == ExpertExchange::kAllGather;
-    const double to_others = gathered ? ep - 1 : std::min(chosen, ep) * (ep - 1) / ep;
-    const double elements = tokens / tp_ * to_others * model_.hidden_size;
-    const double outside = ep > node_ ? (ep - node_) / (ep - 1) : 0;
-    const double got = (gathered ? 1 : d_.expert_load_imbalance) * elements * (activation_ + residual_);
-    spent.communication += std::max(got * (1 - outside) / link_, got * outside / scale_out_);
-    spent.communication += 2 * e_.link_latency.value();
-  }
+  if (replicas > 1) spent.communication += Exchange(tokens);
   return spent;
+}
+
+// To the experts and back.
+double SlowOracle::Exchange(double tokens) const {
+  const double devices = tp_ * d_.data_parallel;
+  const double bytes = tokens * model_.hidden_size * (activation_ + residual_);  // of one replica, both ways
+  const double alpha = 2 * e_.link_latency.value();
+  if (d_.expert_exchange == ExpertExchange::kAllGather) {
+    const double all = bytes * d_.data_parallel;
+    const double inside = std::min(devices, node_);
+    const double time = inside > 1 ? (inside - 1) / inside * all / link_ + alpha : 0;
+    if (devices <= node_) return time;
+    const double nodes = Up(devices, node_);
+    return time + (nodes - 1) / nodes * all / node_ / scale_out_ + alpha;
+  }
+  const double reached = std::min(1.0, model_.mixture_of_experts->num_experts_per_tok / (1.0 * d_.expert_parallel));
+  const double sent = d_.expert_load_imbalance * bytes / tp_ * reached;  // to each of the others
+  const double others = std::min(devices, node_) - 1;
+  return std::max(sent * others / link_, sent * std::max(0.0, devices - node_) / scale_out_) + alpha;
 }
 
 Spent SlowOracle::Mlp(int layer, double tokens, const Shape& x) const {

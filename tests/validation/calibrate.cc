@@ -34,7 +34,7 @@ constexpr BandRule kCalibratedBands = {.widening = 1.1};
 constexpr BandRule kTransferredBands = {.widening = 3, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
 // Likewise of the generic priors, by what priors refitted without the engine and the device of a row say of it.
 constexpr BandRule kGenericBands = {.widening = 2, .tells = [](const Row& row) { return !IsPoorlyTuned(row); }};
-// Of 1, 1.25, 1.5, 1.75 and 2 the one whose coverages, 79%, 79% and 73%, are nearest to 80% together.
+// Of 1, 1.25, 1.5, 1.75 and 2 the one whose coverages, 80%, 79% and 74%, are nearest to 80% together.
 constexpr BandRule kServedBands = {.widening = 1.5};
 
 constexpr const char* kRowsLeftOut = "rows_left_out";
