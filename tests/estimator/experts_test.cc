@@ -152,6 +152,14 @@ TEST(ExpertGemmTest, ReachesLess) {
   }
 }
 
+// Of a prompt of 1,000 tokens; none: the step has no operator of that kind.
+OperatorCost PromptCost(const Scenario& scenario, OperatorKind kind, const Efficiencies& efficiencies) {
+  const StepModel step = *MakeStepModel(scenario, efficiencies, nullptr);
+  const OperatorCosts costs = StepOperators(step, {.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1});
+  const auto found = std::ranges::find(costs, kind, &OperatorCost::kind);
+  return found == costs.end() ? OperatorCost{} : *found;
+}
+
 // Mixtral-8x7B, 1,000 tokens on each of 8 devices: 7 others get all of them, or 7/8 of two on the mean. Through 32
 // layers 1,000 x 7 x 4,096 elements of 16 bits are 1.835 GB to dispatch, and as much to combine; all to all a quarter.
 // Where the busiest gets more, all wait for it all to all, and get no more where everyone gets everything.
@@ -163,10 +171,7 @@ TEST(ExpertExchangeTest, ByHand) {
     scenario.deployment.data_parallel = scenario.deployment.expert_parallel = 8;
     scenario.deployment.expert_exchange = exchange;
     scenario.deployment.expert_load_imbalance = imbalance;
-    const StepModel step = *MakeStepModel(scenario, GenericPrior(), nullptr);
-    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
-    const OperatorCosts costs = StepOperators(step, prompt);
-    return *std::ranges::find(costs, OperatorKind::kExpertExchange, &OperatorCost::kind);
+    return PromptCost(scenario, OperatorKind::kExpertExchange, GenericPrior());
   };
   const OperatorCost gathered = cost(ExpertExchange::kAllGather, 1);
   const OperatorCost routed = cost(ExpertExchange::kAllToAll, 1);
@@ -188,34 +193,29 @@ TEST(ExpertExchangeTest, AllReplicasInTwoTiers) {
     scenario.deployment.expert_parallel = ep;
     scenario.deployment.devices_per_node = 4;
     scenario.deployment.scale_out = GigabytesPerSecond(25);
-    const StepModel step = *MakeStepModel(scenario, GenericPrior(), nullptr);
-    const Fabric& fabric = step.machine.fabric;
-    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
-    const OperatorCosts costs = StepOperators(step, prompt);
-    const auto exchange = std::ranges::find(costs, OperatorKind::kExpertExchange, &OperatorCost::kind);
+    const OperatorCost exchange = PromptCost(scenario, OperatorKind::kExpertExchange, GenericPrior());
+    const Fabric fabric = MakeStepModel(scenario, GenericPrior(), nullptr)->machine.fabric;
     const Seconds gather = 0.75 * Bytes(65.536e6) / fabric.link + 0.5 * Bytes(16.384e6) / fabric.scale_out;
-    EXPECT_NEAR(exchange->communication / (64 * (gather + 2 * fabric.latency)), 1, 1e-12) << ep;
+    EXPECT_NEAR(exchange.communication / (64 * (gather + 2 * fabric.latency)), 1, 1e-12) << ep;
   }
 }
 
 // Mixtral-8x7B: each token's rows of 4,096 elements for two experts, read and written in 16 bits to be sorted, and read
-// to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer. Of two expert-parallel devices the busiest
-// has them of the experts that it runs. The floor moves nothing.
+// to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer; of rows that enter in 8 bits two thirds. Of
+// two expert-parallel devices the busiest has them of the experts that it runs. The floor moves nothing.
 TEST(ExpertRowsTest, ByHand) {
   const Model model = Mixtral8x7b();
   const Hardware hardware = A100();
-  const auto moved = [&](int ep, const Efficiencies& efficiencies) {
+  const auto moved = [&](int ep, Dtype activation, const Efficiencies& efficiencies) {
     Scenario scenario = MakeScenario(model, hardware, 1, 1000, 2);
     scenario.deployment.tensor_parallel = scenario.deployment.expert_parallel = ep;
-    const StepModel step = *MakeStepModel(scenario, efficiencies, nullptr);
-    const StepShape prompt{.prefill_sequences = 1, .prefill_tokens = 1000, .logits_rows = 1};
-    const OperatorCosts costs = StepOperators(step, prompt);
-    const auto found = std::ranges::find(costs, OperatorKind::kExpertRows, &OperatorCost::kind);
-    return found == costs.end() ? Bytes(0) : found->bytes;
+    scenario.deployment.activation_dtype = activation;
+    return PromptCost(scenario, OperatorKind::kExpertRows, efficiencies).bytes;
   };
-  EXPECT_EQ(moved(1, GenericPrior()), 1000 * 32 * Bytes(49'152));
-  EXPECT_NEAR(moved(2, GenericPrior()) / (1000 * 16 * Bytes(49'152)), 1, 1e-6);
-  EXPECT_EQ(moved(1, SpeedOfLight()), Bytes(0));
+  EXPECT_EQ(moved(1, Dtype::kBf16, GenericPrior()), 1000 * 32 * Bytes(49'152));
+  EXPECT_EQ(moved(1, Dtype::kFp8, GenericPrior()), 1000 * 32 * Bytes(32'768));
+  EXPECT_NEAR(moved(2, Dtype::kBf16, GenericPrior()) / (1000 * 16 * Bytes(49'152)), 1, 1e-6);
+  EXPECT_EQ(moved(1, Dtype::kBf16, SpeedOfLight()), Bytes(0));
 }
 
 }  // namespace
