@@ -21,11 +21,12 @@ bool SeesItsOwnChunk(const StepModel& model) {
 // The last whole chunk has most before it, but the last one may be larger where there is no other. Where layers see
 // their own attention chunk only, the longest is one of those before.
 Seconds LongestChunk(const StepModel& model, const PrefillShape& shape) {
-  constexpr double kLookedAt = 32;
+  constexpr int kLookedAt = 32;
   const double last = PrefillChunks(shape) - 1;
+  const int before = static_cast<int>(std::min<double>(last, SeesItsOwnChunk(model) ? kLookedAt : 1));
   Seconds longest;
-  for (double i = std::max(0.0, last - (SeesItsOwnChunk(model) ? kLookedAt : 1)); i <= last; ++i) {
-    longest = std::max(longest, PrefillChunk(model, shape, i).Total());
+  for (int i = 0; i <= before; ++i) {
+    longest = std::max(longest, PrefillChunk(model, shape, last - i).Total());
   }
   return longest;
 }

@@ -42,8 +42,8 @@ int FieldChecker::Int(std::string_view field, int value, int low, int high) {
   return value;
 }
 
-double FieldChecker::Count(std::string_view field, int64_t value) {
-  if (value < 0) Fault(field, absl::StrCat(" ", value, "; allowed 0 or more"));
+double FieldChecker::Count(std::string_view field, int64_t value, int64_t high) {
+  if (value < 0 || value > high) Fault(field, absl::StrCat(" ", value, "; allowed 0 to ", high));
   return static_cast<double>(value);
 }
 

@@ -45,8 +45,8 @@ class FieldChecker {
 
   // An integer from `low` to `high`.
   int Int(std::string_view field, int value, int low, int high = kMaxInt);
-  // A count of 0 or more, as the core model's double.
-  double Count(std::string_view field, int64_t value);
+  // A count from 0 to `high`, as the core model's double.
+  double Count(std::string_view field, int64_t value, int64_t high);
   // A number from `low` to `high`.
   double Between(std::string_view field, double value, double low, double high);
   // A number above 0. Neither so small nor so large that what follows from it is not a number any more.

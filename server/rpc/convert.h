@@ -19,6 +19,9 @@ using catalog::FieldChecker;
 // Tokens of one sequence, and sequences.
 inline constexpr int kMaxTokens = 100'000'000;
 inline constexpr int kMaxBatch = 1'000'000;
+// Most tokens of all requests of a replica together: a full batch of the longest prompts has more than any machine
+// holds.
+inline constexpr int64_t kMaxReplicaTokens = 1'000'000'000'000;
 
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);

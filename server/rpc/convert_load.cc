@@ -14,7 +14,7 @@ constexpr int64_t kLastSecond = 253'402'300'799;
 
 void ReadSequences(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
   if (message.has_running_sequences()) {
-    load.running_sequences = fields.Int("running_sequences", message.running_sequences(), 0);
+    load.running_sequences = fields.Int("running_sequences", message.running_sequences(), 0, kMaxBatch);
   }
   if (message.has_running_context_tokens()) {
     load.running_context_tokens =
@@ -25,32 +25,36 @@ void ReadSequences(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& 
         fields.Between("remaining_output_tokens", message.remaining_output_tokens(), 0, kMaxTokens);
   }
   if (message.has_waiting_requests()) {
-    load.waiting_requests = fields.Int("waiting_requests", message.waiting_requests(), 0);
+    load.waiting_requests = fields.Int("waiting_requests", message.waiting_requests(), 0, kMaxBatch);
   }
 }
 
 void ReadQueues(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
   if (message.has_queued_prefill_tokens()) {
-    load.queued_prefill_tokens = fields.Count("queued_prefill_tokens", message.queued_prefill_tokens());
+    load.queued_prefill_tokens =
+        fields.Count("queued_prefill_tokens", message.queued_prefill_tokens(), kMaxReplicaTokens);
   }
   if (message.has_in_flight_prefill_tokens()) {
-    load.in_flight_prefill_tokens = fields.Count("in_flight_prefill_tokens", message.in_flight_prefill_tokens());
+    load.in_flight_prefill_tokens =
+        fields.Count("in_flight_prefill_tokens", message.in_flight_prefill_tokens(), kMaxReplicaTokens);
   }
-  if (message.has_free_kv_tokens()) load.free_kv_tokens = fields.Count("free_kv_tokens", message.free_kv_tokens());
+  if (message.has_free_kv_tokens())
+    load.free_kv_tokens = fields.Count("free_kv_tokens", message.free_kv_tokens(), kMaxReplicaTokens);
 }
 
 void ReadLimits(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
   if (message.has_max_num_seqs()) {
-    load.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1);
+    load.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1, kMaxBatch);
     if (load.running_sequences > *load.max_num_seqs) {
       fields.Add("running_sequences", absl::StrCat("running_sequences ", *load.running_sequences,
                                                    "; allowed up to max_num_seqs = ", *load.max_num_seqs));
     }
   }
   if (message.has_max_num_batched_tokens()) {
-    load.max_num_batched_tokens = fields.Int("max_num_batched_tokens", message.max_num_batched_tokens(), 1);
+    load.max_num_batched_tokens = fields.Int("max_num_batched_tokens", message.max_num_batched_tokens(), 1, kMaxTokens);
   }
-  if (message.has_kv_block_tokens()) load.kv_block_tokens = fields.Int("kv_block_tokens", message.kv_block_tokens(), 1);
+  if (message.has_kv_block_tokens())
+    load.kv_block_tokens = fields.Int("kv_block_tokens", message.kv_block_tokens(), 1, kMaxTokens);
 }
 
 }  // namespace

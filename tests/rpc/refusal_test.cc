@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/rpc/sides_fixture.h"
 
 namespace foretoken::rpc {
@@ -19,6 +22,16 @@ struct BadCase {
   const char* reason;
   const char* field;
 };
+
+void SetInteger(google::protobuf::Message& message, const std::string& field, int64_t value) {
+  const google::protobuf::FieldDescriptor& of = *message.GetDescriptor()->FindFieldByName(field);
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  if (of.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64) {
+    reflection.SetInt64(&message, &of, value);
+  } else {
+    reflection.SetInt32(&message, &of, static_cast<int>(value));
+  }
+}
 
 class RefusalTest : public SidesTest {
  protected:
@@ -65,6 +78,41 @@ TEST_F(RefusalTest, InvalidFieldsAreNamed) {
       {"price", [](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
        "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
   });
+}
+
+// Every integer of a live load has an upper limit: at it a question is answered or refused in time, past it the field
+// is at fault.
+TEST_F(RefusalTest, IntegersOfALiveLoadAreLimited) {
+  struct Limit {
+    const char* field;
+    int64_t most;
+  };
+  constexpr int64_t kReplicaTokens = 1'000'000'000'000;
+  const Limit limits[] = {{"running_sequences", 1'000'000},          {"waiting_requests", 1'000'000},
+                          {"queued_prefill_tokens", kReplicaTokens}, {"in_flight_prefill_tokens", kReplicaTokens},
+                          {"free_kv_tokens", kReplicaTokens},        {"max_num_seqs", 1'000'000},
+                          {"max_num_batched_tokens", 100'000'000},   {"kv_block_tokens", 100'000'000}};
+  int integers = 0;
+  const google::protobuf::Descriptor& type = *v1::LiveLoad::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const auto kind = type.field(i)->cpp_type();
+    integers += kind == google::protobuf::FieldDescriptor::CPPTYPE_INT32 ||
+                kind == google::protobuf::FieldDescriptor::CPPTYPE_INT64;
+  }
+  EXPECT_EQ(integers, std::ssize(limits)) << "a new integer needs its limit here";
+  for (const Limit& limit : limits) {
+    for (const int64_t past : {0, 1}) {
+      v1::Scenario scenario = Scenario(1, 1000, 10);
+      v1::LiveLoad& load = *scenario.mutable_live_load();
+      load.set_max_num_batched_tokens(16);
+      SetInteger(load, limit.field, limit.most + past);
+      v1::EstimateResponse response;
+      const grpc::Status status = Estimate(scenario, &response);
+      const std::string field = absl::StrCat("scenario.live_load.", limit.field);
+      const bool refused = status.error_code() == grpc::INVALID_ARGUMENT && PartsOf(status).fields.front() == field;
+      EXPECT_EQ(refused, past == 1) << limit.field << " " << limit.most + past << ": " << status.error_message();
+    }
+  }
 }
 
 TEST_F(RefusalTest, WhatCannotBeAnsweredSaysWhy) {
