@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "server/catalog/etcd/etcd_options.h"
+#include "server/catalog/store/etcd/etcd_options.h"
 #include "server/ops/tls.h"
 
 namespace foretoken {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <iostream>
 
-#include "client/cli/commands.h"
-#include "client/cli/connection.h"
-#include "client/cli/usage_error.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/connection.h"
+#include "client/cli/scenario/usage_error.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {

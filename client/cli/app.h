@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/terminal.h"
+#include "client/cli/terminal/terminal.h"
 
 namespace foretoken::cli {
 
-// Runs `arguments` (without the program's name) and answers the exit code (client/cli/exit_code.h).
+// Runs `arguments` (without the program's name) and answers the exit code (client/cli/terminal/exit_code.h).
 int RunForetoken(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
                  const GetEnv& getenv);
 

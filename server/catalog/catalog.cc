@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "estimator/errors.h"
-#include "server/catalog/entry_kind.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/entries/entry_kind.h"
 
 namespace foretoken::catalog {
 namespace {

@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/catalog/bundle.h"
-#include "server/catalog/overlay.h"
-#include "server/catalog/snapshot.h"
-#include "server/catalog/store.h"
+#include "server/catalog/entries/bundle.h"
+#include "server/catalog/entries/overlay.h"
+#include "server/catalog/entries/snapshot.h"
+#include "server/catalog/store/store.h"
 
 namespace foretoken::catalog {
 

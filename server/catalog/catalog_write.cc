@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/errors.h"
+#include "estimator/base/errors.h"
 #include "server/catalog/catalog.h"
-#include "server/catalog/entry_kind.h"
-#include "server/catalog/field_checker.h"
-#include "server/catalog/text_limits.h"
+#include "server/catalog/entries/entry_kind.h"
+#include "server/catalog/spec/field_checker.h"
+#include "server/catalog/spec/text_limits.h"
 
 namespace foretoken::catalog {
 namespace {

@@ -3,7 +3,7 @@ file(GLOB files RELATIVE ${CATALOG} ${CATALOG}/hardware/*.textproto ${CATALOG}/m
      ${CATALOG}/calibrations/*.textproto)
 list(SORT files)
 file(WRITE ${OUTPUT}.new [[
-#include "server/catalog/embedded.h"
+#include "server/catalog/entries/embedded.h"
 
 namespace foretoken::catalog {
 

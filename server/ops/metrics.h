@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "estimator/estimate.h"
+#include "estimator/scenario/estimate.h"
 #include "grpcpp/support/status.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"

@@ -13,8 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "estimator/errors.h"
-#include "server/catalog/digest.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/digest.h"
 #include "server/ops/log.h"
 
 namespace foretoken::ops {

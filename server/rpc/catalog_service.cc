@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/rpc/call.h"
-#include "server/rpc/catalog_api.h"
+#include "server/rpc/catalog/catalog_api.h"
+#include "server/rpc/wire/call.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -68,10 +68,10 @@ Reactor* Write(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Re
 Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHardwareRequest* request,
                                           v1::RegisterHardwareResponse* response) {
   return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes, [=, this](const Call& call) {
-    const auto abandoned = [&call] { return call.Abandoned(); };
+    const auto cancelled = [&call] { return call.Cancelled(); };
     const absl::StatusOr<Caller> writer = WriterOf(*context, deps_);
     if (!writer.ok()) return writer.status();
-    return Register(*request, *writer, deps_.clock(), abandoned, *deps_.catalog, *response);
+    return Register(*request, *writer, deps_.clock(), cancelled, *deps_.catalog, *response);
   });
 }
 

@@ -7,10 +7,10 @@
 
 #include "google/protobuf/arena.h"
 #include "grpcpp/support/message_allocator.h"
-#include "server/rpc/call.h"
-#include "server/rpc/estimator_api.h"
-#include "server/rpc/solve_api.h"
-#include "server/rpc/sweep_reactor.h"
+#include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/solve/solve_api.h"
+#include "server/rpc/sweep/sweep_reactor.h"
+#include "server/rpc/wire/call.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -110,8 +110,8 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
   return Serve(context, *deps_.metrics, ops::Rpc::kBatchEstimate, pool, [this, request, response](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
-    const auto abandoned = [&call] { return call.Abandoned(); };
-    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, abandoned, *response);
+    const auto cancelled = [&call] { return call.Cancelled(); };
+    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
     return status;
   });
@@ -128,8 +128,8 @@ grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* c
   return Serve(context, *deps_.metrics, ops::Rpc::kSolve, deps_.large_calls,
                [this, request, response](const Call& call) {
                  const auto snapshot = deps_.catalog->snapshot();
-                 const auto abandoned = [&call] { return call.Abandoned(); };
-                 return AnswerSolve(*request, {*snapshot, deps_.clock()}, abandoned, *response);
+                 const auto cancelled = [&call] { return call.Cancelled(); };
+                 return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
                });
 }
 

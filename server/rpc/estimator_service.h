@@ -3,7 +3,7 @@
 #define FORETOKEN_SERVER_RPC_ESTIMATOR_SERVICE_H_
 
 #include "foretoken/v1/estimator_service.grpc.pb.h"
-#include "server/rpc/service_deps.h"
+#include "server/rpc/wire/service_deps.h"
 
 namespace foretoken::rpc {
 

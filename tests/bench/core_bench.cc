@@ -1,12 +1,12 @@
 // The core model alone: one estimate in process, from a parsed scenario to the full breakdown.
 #include <benchmark/benchmark.h>
 
-#include "estimator/estimator.h"
-#include "estimator/operator_model.h"
+#include "estimator/methods/estimator.h"
+#include "estimator/methods/operator_model.h"
 #include "server/catalog/catalog.h"
-#include "server/catalog/embedded.h"
-#include "server/catalog/memory_store.h"
-#include "server/rpc/scenario_reader.h"
+#include "server/catalog/entries/embedded.h"
+#include "server/catalog/store/memory_store.h"
+#include "server/rpc/estimate/scenario_reader.h"
 #include "tests/bench/scenarios.h"
 
 namespace foretoken::bench {

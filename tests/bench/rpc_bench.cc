@@ -5,11 +5,11 @@
 
 #include "google/protobuf/arena.h"
 #include "server/catalog/catalog.h"
-#include "server/catalog/embedded.h"
-#include "server/catalog/memory_store.h"
-#include "server/rpc/estimator_api.h"
-#include "server/rpc/scenario_reader.h"
-#include "server/rpc/sweep_runner.h"
+#include "server/catalog/entries/embedded.h"
+#include "server/catalog/store/memory_store.h"
+#include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/sweep/sweep_runner.h"
 #include "tests/bench/scenarios.h"
 
 namespace foretoken::bench {

@@ -1,4 +1,4 @@
-#include "server/catalog/bundle.h"
+#include "server/catalog/entries/bundle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "server/catalog/embedded.h"
+#include "server/catalog/entries/embedded.h"
+#include "tests/paths.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
-
-const std::string kSource = FORETOKEN_SOURCE_DIR;
 
 std::vector<std::string> Lines(const fs::path& path) {
   std::ifstream in(path);
@@ -30,7 +29,7 @@ std::vector<std::string> Lines(const fs::path& path) {
 class BadCatalogTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(BadCatalogTest, SaysExactlyWhatIsWrong) {
-  const std::string dir = kSource + "/tests/bad_catalogs/" + GetParam();
+  const std::string dir = SourcePath("tests/bad_catalogs/") + GetParam();
   const std::vector<std::string> expected = Lines(dir + "/expected.txt");
   ASSERT_FALSE(expected.empty());
   EXPECT_THAT(CheckBundle(dir), ElementsAreArray(expected));
@@ -45,10 +44,10 @@ INSTANTIATE_TEST_SUITE_P(Rules, BadCatalogTest,
                                          "unknown_enum_value", "unknown_field", "wrong_type"),
                          [](const auto& info) { return info.param; });
 
-TEST(BundledCatalogTest, HasNoFaults) { EXPECT_THAT(CheckBundle(kSource + "/catalogs"), IsEmpty()); }
+TEST(BundledCatalogTest, HasNoFaults) { EXPECT_THAT(CheckBundle(SourcePath("catalogs")), IsEmpty()); }
 
 TEST(BundledCatalogTest, HoldsWhatThePeopleWhoAskExpect) {
-  const Bundle bundle = *LoadBundle(kSource + "/catalogs");
+  const Bundle bundle = *LoadBundle(SourcePath("catalogs"));
   EXPECT_GE(bundle.hardware.size(), 100u);
   EXPECT_GE(bundle.models.size(), 175u);
   EXPECT_TRUE(std::any_of(bundle.models.begin(), bundle.models.end(),
@@ -60,7 +59,7 @@ TEST(BundledCatalogTest, HoldsWhatThePeopleWhoAskExpect) {
 
 TEST(EmbeddedCatalogTest, IsTheFolder) {
   const Bundle embedded = *LoadEmbeddedBundle();
-  const Bundle folder = *LoadBundle(kSource + "/catalogs");
+  const Bundle folder = *LoadBundle(SourcePath("catalogs"));
   EXPECT_EQ(embedded.digest, folder.digest);
   EXPECT_EQ(embedded.hardware.size(), folder.hardware.size());
   EXPECT_EQ(embedded.models.size(), folder.models.size());

@@ -13,7 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "server/catalog/catalog.h"
-#include "server/catalog/memory_store.h"
+#include "server/catalog/store/memory_store.h"
 
 namespace foretoken::catalog {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "estimator/errors.h"
+#include "estimator/base/errors.h"
 #include "tests/catalog/catalog_fixture.h"
 
 namespace foretoken::catalog {

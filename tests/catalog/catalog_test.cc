@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "estimator/errors.h"
+#include "estimator/base/errors.h"
 #include "tests/catalog/catalog_fixture.h"
 
 namespace foretoken::catalog {

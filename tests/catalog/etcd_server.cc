@@ -16,7 +16,7 @@
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/catalog/etcd/etcd_client.h"
+#include "server/catalog/store/etcd/etcd_client.h"
 
 namespace foretoken::catalog {
 namespace {

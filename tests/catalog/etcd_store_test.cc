@@ -1,5 +1,5 @@
 // What is particular to the etcd store: its keys, its watch, its credentials.
-#include "server/catalog/etcd/etcd_store.h"
+#include "server/catalog/store/etcd/etcd_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "estimator/errors.h"
-#include "server/catalog/etcd/record.pb.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/store/etcd/record.pb.h"
 #include "tests/catalog/etcd_server.h"
 
 namespace foretoken::catalog {

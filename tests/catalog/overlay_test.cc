@@ -1,5 +1,5 @@
 // How bundle and store make one catalog, change by change.
-#include "server/catalog/overlay.h"
+#include "server/catalog/entries/overlay.h"
 
 #include <gtest/gtest.h>
 

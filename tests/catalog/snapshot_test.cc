@@ -1,15 +1,15 @@
-#include "server/catalog/snapshot.h"
+#include "server/catalog/entries/snapshot.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "estimator/errors.h"
-#include "estimator/machine.h"
-#include "server/catalog/bundle.h"
-#include "server/catalog/embedded.h"
-#include "server/catalog/overlay.h"
+#include "estimator/base/errors.h"
+#include "estimator/step/machine.h"
+#include "server/catalog/entries/bundle.h"
+#include "server/catalog/entries/embedded.h"
+#include "server/catalog/entries/overlay.h"
 
 namespace foretoken::catalog {
 namespace {

@@ -1,5 +1,5 @@
 // What is particular to the SQLite store: its file.
-#include "server/catalog/sqlite_store.h"
+#include "server/catalog/store/sqlite_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "absl/time/clock.h"
-#include "estimator/errors.h"
+#include "estimator/base/errors.h"
 #include "tests/catalog/temporary_folder.h"
 
 namespace foretoken::catalog {

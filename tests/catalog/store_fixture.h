@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "estimator/errors.h"
-#include "server/catalog/store.h"
-#include "server/catalog/store_factory.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/store/store.h"
+#include "server/catalog/store/store_factory.h"
 #include "tests/catalog/etcd_server.h"
 #include "tests/catalog/temporary_folder.h"
 

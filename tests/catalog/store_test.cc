@@ -1,5 +1,5 @@
 // What every store must do, run over each of them.
-#include "server/catalog/store.h"
+#include "server/catalog/store/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "estimator/errors.h"
-#include "server/catalog/store_factory.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/store/store_factory.h"
 #include "tests/catalog/store_fixture.h"
 #include "tests/catalog/temporary_folder.h"
 

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "estimator/estimator.h"
-#include "estimator/hardware.h"
-#include "estimator/model.h"
-#include "estimator/scenario.h"
+#include "estimator/methods/estimator.h"
+#include "estimator/scenario/hardware.h"
+#include "estimator/scenario/model.h"
+#include "estimator/scenario/scenario.h"
 
 namespace foretoken {
 

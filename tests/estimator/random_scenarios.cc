@@ -9,8 +9,8 @@
 #include <sstream>
 #include <utility>
 
-#include "estimator/estimator.h"
-#include "server/catalog/embedded.h"
+#include "estimator/methods/estimator.h"
+#include "server/catalog/entries/embedded.h"
 
 namespace foretoken {
 namespace {

@@ -7,9 +7,9 @@
 #include <random>
 #include <string>
 
-#include "estimator/calibration/calibration.h"
-#include "estimator/estimate.h"
-#include "estimator/scenario.h"
+#include "estimator/scenario/calibration.h"
+#include "estimator/scenario/estimate.h"
+#include "estimator/scenario/scenario.h"
 
 namespace foretoken {
 

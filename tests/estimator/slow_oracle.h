@@ -4,8 +4,8 @@
 #ifndef FORETOKEN_TESTS_ESTIMATOR_SLOW_ORACLE_H_
 #define FORETOKEN_TESTS_ESTIMATOR_SLOW_ORACLE_H_
 
-#include "estimator/efficiencies.h"
-#include "estimator/scenario.h"
+#include "estimator/scenario/efficiencies.h"
+#include "estimator/scenario/scenario.h"
 
 namespace foretoken {
 

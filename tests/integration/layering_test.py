@@ -53,8 +53,8 @@ def faults_of(path, text):
                 faults.append(f"{path}:{number}: {room} may not include {named}")
             if room == "estimator/" and IMPURE.search(f"<{named}>"):
                 faults.append(f"{path}:{number}: the core model may not include {named}")
-        elif room == "estimator/" and path != "estimator/units.h" and is_binary_prefix(code_of(line)):
-            faults.append(f"{path}:{number}: 1024 outside estimator/units.h")
+        elif room == "estimator/" and path != "estimator/base/units.h" and is_binary_prefix(code_of(line)):
+            faults.append(f"{path}:{number}: 1024 outside estimator/base/units.h")
     return faults
 
 
@@ -74,10 +74,10 @@ class Layering(unittest.TestCase):
 
     def test_each_rule_can_fail(self):
         cases = [  # path, line, wrong?
-            ("estimator/a.h", '#include "estimator/units.h"', False),
+            ("estimator/a.h", '#include "estimator/base/units.h"', False),
             ("estimator/a.h", "#include <vector>", False),
             ("estimator/a.h", '#include "absl/status/statusor.h"', False),
-            ("estimator/a.h", '#include "server/catalog/parse.h"', True),
+            ("estimator/a.h", '#include "server/catalog/spec/parse.h"', True),
             ("estimator/a.h", '#include "foretoken/v1/model.pb.h"', True),
             ("estimator/a.cc", "#include <chrono>", True),
             ("estimator/a.cc", "#include <fstream>", True),
@@ -88,17 +88,17 @@ class Layering(unittest.TestCase):
             ("estimator/a.cc", "// allowed 1 to 1024", False),
             ("estimator/a.cc", 'Refuse("allowed 1 to 1024");', False),
             ("estimator/a.cc", "double x = 10240;", False),
-            ("estimator/units.h", "constexpr double kKibi = 1024;", False),
-            ("server/catalog/a.cc", '#include "estimator/model.h"', False),
-            ("server/catalog/a.cc", '#include "server/rpc/convert.h"', True),
+            ("estimator/base/units.h", "constexpr double kKibi = 1024;", False),
+            ("server/catalog/a.cc", '#include "estimator/scenario/model.h"', False),
+            ("server/catalog/a.cc", '#include "server/rpc/wire/convert.h"', True),
             ("server/catalog/a.cc", '#include "server/ops/log.h"', True),
-            ("server/ops/a.cc", '#include "server/rpc/convert.h"', True),
-            ("server/rpc/a.cc", '#include "server/catalog/snapshot.h"', False),
+            ("server/ops/a.cc", '#include "server/rpc/wire/convert.h"', True),
+            ("server/rpc/a.cc", '#include "server/catalog/entries/snapshot.h"', False),
             ("server/rpc/a.cc", '#include "client/client.h"', True),
             ("server/main.cc", '#include "server/rpc/services.h"', False),
             ("client/a.cc", '#include "foretoken/v1/model.pb.h"', False),
-            ("client/a.cc", '#include "estimator/units.h"', True),
-            ("client/cli/a.cc", '#include "server/catalog/parse.h"', True),
+            ("client/a.cc", '#include "estimator/base/units.h"', True),
+            ("client/cli/a.cc", '#include "server/catalog/spec/parse.h"', True),
             ("client/cli/a.cc", '#include "tests/client/fake.h"', True),
         ]
         for path, line, wrong in cases:

@@ -3,22 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/paths.h"
+
 namespace foretoken::api {
 namespace {
 
 using testing::IsEmpty;
 using testing::UnorderedElementsAreArray;
 
-constexpr char kBaseline[] = FORETOKEN_SOURCE_DIR "/tests/proto/foretoken_v1.baseline.pb";
+const std::string kBaseline = SourcePath("tests/proto/foretoken_v1.baseline.pb");
 constexpr char kHowToUpdate[] = "after adding to the API: cmake --build build/release --target foretoken_api_baseline";
 
 TEST(Breaking, TheApiOnlyAddsToItsBaseline) {
-  EXPECT_THAT(CheckBreaking(ReadApi(kBaseline), ReadApi(FORETOKEN_DESCRIPTOR_SET)), IsEmpty());
+  EXPECT_THAT(CheckBreaking(ReadApi(kBaseline), ReadApi(DescriptorSetPath())), IsEmpty());
 }
 
 // What is not in the baseline is not protected: an addition and its baseline are one commit.
 TEST(BaselineAge, TheBaselineHoldsAllOfTheApi) {
-  EXPECT_THAT(CheckBreaking(ReadApi(FORETOKEN_DESCRIPTOR_SET), ReadApi(kBaseline)), IsEmpty()) << kHowToUpdate;
+  EXPECT_THAT(CheckBreaking(ReadApi(DescriptorSetPath()), ReadApi(kBaseline)), IsEmpty()) << kHowToUpdate;
 }
 
 struct Case {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/paths.h"
+
 namespace foretoken::api {
 namespace {
 
@@ -18,12 +20,12 @@ std::vector<std::string> RulesOf(const Faults& faults) {
 
 // ---- The API itself
 
-TEST(Lint, TheApiKeepsBufsStandardRules) { EXPECT_THAT(CheckLint(ReadApi(FORETOKEN_DESCRIPTOR_SET)), IsEmpty()); }
+TEST(Lint, TheApiKeepsBufsStandardRules) { EXPECT_THAT(CheckLint(ReadApi(DescriptorSetPath())), IsEmpty()); }
 
-TEST(Lint, TheApiKeepsTheHouseRules) { EXPECT_THAT(CheckHouse(ReadApi(FORETOKEN_DESCRIPTOR_SET)), IsEmpty()); }
+TEST(Lint, TheApiKeepsTheHouseRules) { EXPECT_THAT(CheckHouse(ReadApi(DescriptorSetPath())), IsEmpty()); }
 
 TEST(Lint, EveryFileOfTheApiIsInTheDescriptorSet) {
-  EXPECT_THAT(ReadApi(FORETOKEN_DESCRIPTOR_SET).files, SizeIs(FORETOKEN_PROTO_FILES));
+  EXPECT_THAT(ReadApi(DescriptorSetPath()).files, SizeIs(FORETOKEN_PROTO_FILES));
 }
 
 // ---- Each rule can fail: a snippet that breaks exactly it

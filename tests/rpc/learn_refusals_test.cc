@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/rpc/catalog_api.h"
+#include "server/rpc/catalog/catalog_api.h"
 #include "tests/rpc/learn_fixture.h"
 
 namespace foretoken::rpc {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "server/catalog/catalog.h"
-#include "server/catalog/embedded.h"
-#include "server/catalog/memory_store.h"
-#include "server/rpc/sweep_runner.h"
+#include "server/catalog/entries/embedded.h"
+#include "server/catalog/store/memory_store.h"
+#include "server/rpc/sweep/sweep_runner.h"
 
 namespace foretoken::rpc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "estimator/errors.h"
+#include "estimator/base/errors.h"
 #include "tests/catalog/temporary_folder.h"
 #include "tests/rpc/service_fixture.h"
 

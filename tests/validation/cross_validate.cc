@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "estimator/calibration/hardware_fit.h"
+#include "estimator/fit/hardware_fit.h"
 
 namespace foretoken::validation {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "estimator/calibration/calibration.h"
+#include "estimator/scenario/calibration.h"
 #include "tests/validation/measured.h"
 
 namespace foretoken::validation {

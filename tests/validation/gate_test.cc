@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "estimator/calibration/sample_faults.h"
+#include "estimator/fit/sample_faults.h"
 #include "server/catalog/catalog.h"
-#include "server/catalog/embedded.h"
-#include "server/catalog/store_factory.h"
+#include "server/catalog/entries/embedded.h"
+#include "server/catalog/store/store_factory.h"
+#include "tests/paths.h"
 #include "tests/validation/cross_validate.h"
 
 namespace foretoken::validation {
@@ -37,7 +38,7 @@ const Subset& Rows() {
     std::vector<std::string> files;
     for (const char* name :
          {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop", "splitwise_a100", "tensorrt_llm"}) {
-      files.push_back(std::string(FORETOKEN_SOURCE_DIR "/tests/validation/") + name + ".csv");
+      files.push_back(SourcePath("tests/validation/") + name + ".csv");
     }
     const std::vector<Row> all = *ReadRows(files, *made->snapshot);
     for (size_t i = 0; i < all.size(); ++i) {
@@ -46,7 +47,7 @@ const Subset& Rows() {
     }
     std::erase_if(made->rows, [](const Row& r) { return FasterThanLight(r.sample).has_value(); });
     std::vector<std::string> rejected;
-    made->held_out = *ReadFolder(FORETOKEN_SOURCE_DIR "/tests/validation/held_out", *made->snapshot, rejected);
+    made->held_out = *ReadFolder(SourcePath("tests/validation/held_out"), *made->snapshot, rejected);
     return made;
   }();
   return subset;

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "estimator/calibration/device_fit.h"
-#include "estimator/calibration/parameters.h"
-#include "estimator/machine.h"
+#include "estimator/fit/device_fit.h"
+#include "estimator/scenario/parameters.h"
+#include "estimator/step/machine.h"
 
 namespace foretoken::validation {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/measurements.h"
-#include "client/cli/predict.h"
-#include "estimator/calibration/sample_faults.h"
-#include "server/rpc/scenario_reader.h"
+#include "client/cli/validation/measurements.h"
+#include "client/cli/validation/predict.h"
+#include "estimator/fit/sample_faults.h"
+#include "server/rpc/estimate/scenario_reader.h"
 
 namespace foretoken::validation {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "estimator/calibration/fit.h"
-#include "server/catalog/snapshot.h"
+#include "estimator/fit/fit.h"
+#include "server/catalog/entries/snapshot.h"
 
 namespace foretoken::validation {
 

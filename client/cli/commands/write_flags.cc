@@ -1,0 +1,22 @@
+#include "client/cli/commands/write_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_format.h"
+
+namespace foretoken::cli {
+
+void WriteFlags::AddTo(CLI::App& command) {
+  command.add_option("--etag", etag, "Replace exactly the entry that carries this etag; * replaces any")
+      ->type_name("ETAG");
+  command.add_option("--request-id", request_id, "Makes repeating the command safe; default: random")->type_name("ID");
+}
+
+std::string WriteFlags::RandomRequestId() {
+  absl::BitGen random;
+  return absl::StrFormat("%016x%016x", absl::Uniform<uint64_t>(random), absl::Uniform<uint64_t>(random));
+}
+
+}  // namespace foretoken::cli

@@ -1,0 +1,32 @@
+// What every write takes: an etag and a request id.
+#ifndef FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
+#define FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace foretoken::cli {
+
+struct WriteFlags {
+  std::string etag;        // empty: none
+  std::string request_id;  // empty: a random one, so that a write may be retried
+
+  void AddTo(CLI::App& command);
+
+  // Sets etag and request_id of a request of CatalogService.
+  template <typename Request>
+  void Fill(Request& request) const {
+    if (!etag.empty()) request.set_etag(etag);
+    request.set_request_id(request_id.empty() ? RandomRequestId() : request_id);
+  }
+
+  // 32 random hexadecimal digits.
+  static std::string RandomRequestId();
+};
+
+}  // namespace foretoken::cli
+
+#endif  // FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_

@@ -1,0 +1,232 @@
+#include "client/cli/scenario/scenario_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "client/cli/scenario/field_path.h"
+#include "client/cli/scenario/message_file.h"
+#include "client/cli/text/enum_text.h"
+
+namespace foretoken::cli {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+struct Flag {
+  const char* names;
+  const char* path;
+  const char* help;
+};
+
+struct Group {
+  const char* name;
+  std::span<const Flag> flags;
+};
+
+constexpr Flag kQuestion[] = {
+    {"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
+    {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
+    {"--method", "method", "How to compute, else the best available"}};
+
+constexpr Flag kWorkload[] = {
+    {"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
+    {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
+    {"-o,--output-tokens", "workload.output_tokens", "Output tokens of each sequence, the first included"},
+    {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV is cached already"},
+    {"--prefix-load-bandwidth", "workload.prefix_load_bytes_per_second",
+     "Bytes/s per device at which a prefix that is not resident is loaded"},
+    {"--output-mean", "workload.output_length_distribution.mean_tokens",
+     "Mean output length where sequences differ, tokens"},
+    {"--output-max", "workload.output_length_distribution.max_tokens", "Longest output where sequences differ, tokens"},
+    {"--batching", "workload.batching_policy", "How requests are batched"},
+    {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
+    {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
+     "Tokens/s at which the prompt arrives (pipelined prompt cache)"},
+    {"--request-rate", "workload.request_rate_per_second", "Requests/s that arrive; absent: closed loop"},
+    {"--batching-window", "workload.batching_window_seconds", "Longest wait for a dynamic batch to fill"},
+    {"--capacity", "workload.capacity_policy", "What happens when the batch does not fit"},
+    {"--routing", "workload.expert_routing", "How the tokens of a batch choose their experts"},
+    {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; absent: not counted"},
+    {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
+     "KPI method: tokens whose prefill shares one read of the weights"},
+    {"--compute-utilization", "workload.compute_utilization",
+     "KPI method: share of the peak rate that prefill reaches"},
+    {"--write-back", "workload.kv_cache_written_back",
+     "KPI method: each output token writes the whole KV cache back, not its new entry alone"}};
+
+constexpr Flag kDeployment[] = {
+    {"--tp", "deployment.tensor_parallel", "Tensor parallel degree"},
+    {"--pp", "deployment.pipeline_parallel", "Pipeline parallel degree"},
+    {"--ep", "deployment.expert_parallel", "Expert parallel degree"},
+    {"--dp", "deployment.data_parallel", "Data parallel degree"},
+    {"--expert-imbalance", "deployment.expert_load_imbalance",
+     "Tokens of the busiest expert-parallel device over their mean"},
+    {"--expert-exchange", "deployment.expert_exchange", "How tokens reach the experts on other devices"},
+    {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
+    {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
+    {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},
+    {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
+    {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
+    {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
+    {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
+    {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",
+     "Bytes/s per device between nodes, one direction"},
+    {"--attention", "deployment.attention_kernel", "How the attention kernel handles its scores"},
+    {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are separate passes over memory"},
+    {"--roofline-exponent", "deployment.roofline_exponent", "Exponent of the roofline's smooth maximum, or inf"},
+    {"--price", "deployment.price_per_device_hour", "Price of a device for an hour, in any currency"}};
+
+constexpr Flag kSpeculativeDecoding[] = {
+    {"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id"},
+    {"--draft-tokens", "speculative_decoding.draft_tokens", "Tokens that the draft proposes in a round"},
+    {"--acceptance", "speculative_decoding.acceptance_rate",
+     "Chance that a proposed token is accepted if those before it were"},
+    {"--draft-tp", "speculative_decoding.draft_deployment.tensor_parallel",
+     "Tensor parallel degree of the draft, else the model's"}};
+
+constexpr Flag kDisaggregatedPrefill[] = {
+    {"--prefill-replicas", "disaggregated_prefill.prefill_replicas", "Replicas that prefill"},
+    {"--decode-replicas", "disaggregated_prefill.decode_replicas", "Replicas that decode"},
+    {"--prefill-hardware", "disaggregated_prefill.hardware_id", "Hardware of the prefill replicas, else the same"},
+    {"--prefill-tp", "disaggregated_prefill.deployment.tensor_parallel",
+     "Tensor parallel degree of a prefill replica; with any flag of its deployment the rest is the default"},
+    {"--prefill-pp", "disaggregated_prefill.deployment.pipeline_parallel", "Pipeline parallel degree, likewise"},
+    {"--prefill-price", "disaggregated_prefill.deployment.price_per_device_hour", "Price, likewise"},
+    {"--prefill-batch", "disaggregated_prefill.batch_size", "Prompts that a prefill replica takes together"},
+    {"--transfer-bandwidth", "disaggregated_prefill.transfer_bytes_per_second",
+     "Bytes/s at which one replica sends KV cache to another"},
+    {"--transfer-latency", "disaggregated_prefill.transfer_latency_seconds", "Latency of such a transfer"},
+    {"--layerwise-transfer", "disaggregated_prefill.layerwise_transfer",
+     "Each layer's KV cache is sent as soon as it is computed"}};
+
+constexpr Flag kLiveLoad[] = {
+    {"--load-time", "live_load.time_observed", "When the load was read, as 2026-01-31T12:00:00Z"},
+    {"--running", "live_load.running_sequences", "Sequences that are decoding"},
+    {"--running-context", "live_load.running_context_tokens", "Mean context of the running sequences, tokens"},
+    {"--remaining-output", "live_load.remaining_output_tokens",
+     "Mean output tokens that the running sequences still have to produce"},
+    {"--waiting", "live_load.waiting_requests", "Requests that wait for admission"},
+    {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the waiting requests"},
+    {"--in-flight-tokens", "live_load.in_flight_prefill_tokens",
+     "Prompt tokens of admitted requests that are still to be prefilled"},
+    {"--free-kv-tokens", "live_load.free_kv_tokens", "Tokens for which KV cache is free"},
+    {"--max-num-seqs", "live_load.max_num_seqs", "Most sequences that the engine runs at once"},
+    {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
+    {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}};
+
+constexpr Flag kObjective[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+                               {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+                               {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
+
+constexpr Group kGroups[] = {
+    {"Question", kQuestion},
+    {"Workload", kWorkload},
+    {"Deployment", kDeployment},
+    {"Speculative decoding", kSpeculativeDecoding},
+    {"Disaggregated prefill (the deployment then only decodes)", kDisaggregatedPrefill},
+    {"Live load (what the replica is doing)", kLiveLoad},
+    {"Objective (exit 1 when it is missed)", kObjective},
+};
+
+const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenario::descriptor(), flag.path); }
+
+// What the value of a flag looks like, for --help.
+std::string Kind(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_INT64:
+      return "INT";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return field.name().ends_with("_seconds") ? "TIME" : "NUMBER";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return "TIMESTAMP";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return "NAME";
+    default:
+      return "TEXT";
+  }
+}
+
+std::string Help(const Flag& flag, const FieldDescriptor& field) {
+  // The number formats are many, and told once.
+  const bool told = field.name() == "activation_dtype" || field.name() == "kv_cache_dtype";
+  if (field.enum_type() == nullptr || told) return flag.help;
+  return absl::StrCat(flag.help, ": ", EnumChoices(*field.enum_type()));
+}
+
+void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::string& text) {
+  const FieldDescriptor& field = FieldOf(flag);
+  const bool is_switch = field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL;
+  CLI::Option* option = is_switch ? command.add_flag(flag.names, text, Help(flag, field))
+                                  : command.add_option(flag.names, text, Help(flag, field))->type_name(Kind(field));
+  option->group(group.name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+// The token counts of a voice assistant and of a text written, as the source of the KPI method has them
+// (docs/model.md).
+absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
+  if (name.empty()) return absl::OkStatus();
+  if (name != "voice" && name != "text") {
+    return absl::InvalidArgumentError(absl::StrCat("--preset: \"", name, "\"; allowed: voice, text"));
+  }
+  const bool voice = name == "voice";
+  scenario.mutable_workload()->set_prompt_tokens(voice ? 1024 : 512);
+  scenario.mutable_workload()->set_output_tokens(voice ? 10 : 512);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called) {
+  const std::string field_name = absl::StrReplaceAll(called, {{"-", "_"}});
+  std::optional<ScenarioFlag> by_field;
+  for (const Group& group : kGroups) {
+    for (const Flag& flag : group.flags) {
+      const std::string names = flag.names;
+      const ScenarioFlag found{.name = names.substr(names.find("--")), .path = flag.path};
+      if (found.name == "--" + called) return found;
+      if (!by_field && FieldOf(flag).name() == field_name) by_field = found;
+    }
+  }
+  return by_field;
+}
+
+void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
+  for (const Group& group : kGroups) {
+    for (const Flag& flag : group.flags) {
+      const bool skip = scope == ScenarioScope::kWithoutHardware && std::string_view(flag.path) == "hardware_id";
+      if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
+    }
+  }
+  command
+      .add_option("--preset", preset_,
+                  "Token counts of a use, other flags win: voice (1024 in, 10 out), text (512, 512)")
+      ->type_name("NAME")
+      ->group("Workload");
+  command
+      .add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
+      ->type_name("FILE")
+      ->group("Question");
+}
+
+absl::StatusOr<v1::Scenario> ScenarioFlags::Build(std::istream& in) const {
+  v1::Scenario scenario;
+  if (!file_.empty()) {
+    const absl::Status status = ReadMessage(file_, in, scenario);
+    if (!status.ok()) return status;
+  }
+  if (absl::Status status = TakePreset(preset_, scenario); !status.ok()) return status;
+  for (const Group& group : kGroups) {
+    for (const Flag& flag : group.flags) {
+      const auto text = texts_.find(flag.path);
+      if (text == texts_.end() || text->second.empty()) continue;
+      const absl::Status status = SetField(scenario, flag.path, text->second);
+      if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(flag.names, ": ", status.message()));
+    }
+  }
+  return scenario;
+}
+
+}  // namespace foretoken::cli

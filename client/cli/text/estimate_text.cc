@@ -1,0 +1,142 @@
+#include "client/cli/text/estimate_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/text/enum_text.h"
+#include "client/cli/text/format.h"
+#include "client/cli/text/waterfall.h"
+
+namespace foretoken::cli {
+namespace {
+
+std::string BandText(const v1::TimeEstimate& time) {
+  if (!time.has_band()) return "";
+  const v1::Band& band = time.band();
+  return absl::StrCat(FormatSeconds(band.low()), " to ", FormatSeconds(band.high()), " (",
+                      FormatPercent(band.coverage()), ")");
+}
+
+void AddTime(Table& table, const char* name, bool present, const v1::TimeEstimate& time, const std::string& note) {
+  table.AddRow({name, Cell(FormatSeconds(SecondsOf(present, time)), Look::kBold), Cell(BandText(time), Look::kDim),
+                Cell(note, Look::kDim)});
+}
+
+std::string Headline(const v1::Estimate& estimate, const Terminal& terminal) {
+  Table table({{""}, {"", Align::kRight}, {""}, {""}});
+  AddTime(table, "TTFT", estimate.has_ttft(), estimate.ttft(), "time to first token");
+  AddTime(table, "TPOT", estimate.has_tpot(), estimate.tpot(),
+          estimate.tpot_is_next_step() ? "the next step would take this; none is asked for" : "time per output token");
+  if (estimate.has_compute_limited_ttft_seconds()) {
+    table.AddRow({"", FormatSeconds(estimate.compute_limited_ttft_seconds()), "",
+                  Cell("time to first token if arithmetic alone limited it", Look::kDim)});
+  }
+  AddTime(table, "E2E", estimate.has_e2e(), estimate.e2e(), "end to end");
+  return table.Render(terminal, 2);
+}
+
+std::string ThroughputLine(const v1::Estimate& estimate) {
+  if (!estimate.has_throughput()) return "";
+  const v1::Throughput& rates = estimate.throughput();
+  return absl::StrCat("  Throughput  ", FormatCount(rates.output_tokens_per_second()), " tok/s, ",
+                      FormatCount(rates.output_tokens_per_second_per_device()), " tok/s per device, ",
+                      FormatCount(rates.output_tokens_per_second_per_user()), " tok/s per user, ",
+                      FormatCount(rates.requests_per_second()), " requests/s\n");
+}
+
+std::string PhaseText(const std::string& title, const v1::Phase& phase, const Terminal& terminal) {
+  std::string text = absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  ", FormatSeconds(phase.seconds()));
+  if (phase.bound() != v1::BOUND_UNSPECIFIED) absl::StrAppend(&text, ", bound by ", EnumText(phase.bound()));
+  text += "\n";
+  return text + (phase.has_parts() ? Waterfall(phase.parts(), terminal)
+                                   : "  the method does not tell what this time is spent on\n");
+}
+
+std::string MemoryText(const v1::MemoryUse& memory, const Terminal& terminal) {
+  const double free = memory.has_free_bytes() ? memory.free_bytes() : kUnknown;
+  std::string text =
+      absl::StrCat("\n", terminal.Paint("Memory per device", Look::kBold), "  weights ",
+                   FormatBytes(memory.weight_bytes()), ", KV cache ", FormatBytes(memory.kv_cache_bytes()),
+                   ", activations ", FormatBytes(memory.activation_bytes()), ", free ", FormatBytes(free));
+  std::vector<std::string> room;
+  if (memory.has_largest_batch()) room.push_back(absl::StrCat("largest batch ", FormatCount(memory.largest_batch())));
+  if (memory.has_kv_tokens_capacity()) {
+    room.push_back(absl::StrCat("room for ", FormatCount(memory.kv_tokens_capacity()), " KV tokens"));
+  }
+  if (memory.has_compute_bound_batch()) {
+    room.push_back(absl::StrCat("compute-bound from batch ", FormatCount(memory.compute_bound_batch())));
+  }
+  return absl::StrCat(text, "\n", room.empty() ? "" : "  ", absl::StrJoin(room, ", "), room.empty() ? "" : "\n");
+}
+
+std::string UtilisationText(const v1::Estimate& estimate, const Terminal& terminal) {
+  if (!estimate.has_mbu() && !estimate.has_mfu()) return "";
+  return absl::StrCat("\n", terminal.Paint("Utilisation", Look::kBold), "  memory bandwidth in decode (MBU) ",
+                      FormatPercent(estimate.has_mbu() ? estimate.mbu() : kUnknown), ", FLOPs in prefill (MFU) ",
+                      FormatPercent(estimate.has_mfu() ? estimate.mfu() : kUnknown), "\n");
+}
+
+// What the KPI method says that the objective needs.
+std::string NeedsText(const v1::Estimate& estimate) {
+  std::string text;
+  if (estimate.has_bandwidth_for_max_tpot_bytes_per_second()) {
+    absl::StrAppend(&text, "  its TPOT needs ",
+                    FormatBytesPerSecond(estimate.bandwidth_for_max_tpot_bytes_per_second()), "\n");
+  }
+  if (estimate.has_peak_for_max_ttft_flops_per_second()) {
+    absl::StrAppend(&text, "  its TTFT needs ", FormatFlopsPerSecond(estimate.peak_for_max_ttft_flops_per_second()),
+                    " of peak, if arithmetic alone limited it\n");
+  }
+  return text;
+}
+
+std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
+  if (!estimate.has_slo_verdict()) return "";
+  const v1::SloVerdict& slo = estimate.slo_verdict();
+  const Cell verdict = VerdictCell(estimate);
+  return absl::StrCat("\n", terminal.Paint("Objective", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
+                      slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "", "\n",
+                      NeedsText(estimate));
+}
+
+std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal) {
+  std::string text;
+  for (const v1::Warning& warning : estimate.warnings()) {
+    absl::StrAppend(&text, terminal.Paint("warning", Look::kWarn), ": ", client::Printable(warning.message()),
+                    warning.field().empty() ? "" : absl::StrCat(" (", warning.field(), ")"), "\n");
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+std::string DecodeTitle(const v1::Estimate& estimate) {
+  if (estimate.tpot_is_next_step()) return "Decode (no step)";
+  return absl::StrCat("Decode, ", FormatCount(estimate.decode_steps()), " steps");
+}
+
+}  // namespace
+
+double SecondsOf(bool present, const v1::TimeEstimate& time) { return present ? time.seconds() : kUnknown; }
+
+Cell VerdictCell(const v1::Estimate& estimate) {
+  switch (estimate.slo_verdict().verdict()) {
+    case v1::VERDICT_FEASIBLE:
+      return Cell("FEASIBLE", Look::kGood);
+    case v1::VERDICT_INFEASIBLE:
+      return Cell("INFEASIBLE", Look::kBad);
+    case v1::VERDICT_UNKNOWN:
+      return Cell("UNKNOWN", Look::kWarn);
+    default:
+      return Cell(kUnknownText);
+  }
+}
+
+std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal) {
+  std::string text = absl::StrCat(Headline(estimate, terminal), ThroughputLine(estimate));
+  if (estimate.waves() > 1) absl::StrAppend(&text, "  The batch runs in ", estimate.waves(), " waves\n");
+  if (estimate.has_prefill()) text += PhaseText("Prefill", estimate.prefill(), terminal);
+  if (estimate.has_decode()) text += PhaseText(DecodeTitle(estimate), estimate.decode(), terminal);
+  if (estimate.has_memory()) text += MemoryText(estimate.memory(), terminal);
+  return absl::StrCat(text, SidesText(estimate, terminal), UtilisationText(estimate, terminal),
+                      SpendText(estimate, terminal), SloText(estimate, terminal), WarningsText(estimate, terminal));
+}
+
+}  // namespace foretoken::cli

@@ -1,0 +1,25 @@
+// What a ranking of estimates rests on, where its rows do not rest on the same.
+#ifndef FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_
+#define FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_
+
+#include <string>
+#include <vector>
+
+#include "client/cli/terminal/terminal.h"
+#include "foretoken/v1/estimate.pb.h"
+
+namespace foretoken::cli {
+
+// A row of a ranking. REQUIRES: the estimate outlives it.
+struct RankedRow {
+  std::string hardware_id;
+  const v1::Estimate& estimate;
+};
+
+// A line for below the table where its rows differ in provenance, or in the engine or engine version that they were
+// calibrated on; empty where they do not.
+std::string EvidenceNote(const std::vector<RankedRow>& rows, const std::string& model_id, const Terminal& terminal);
+
+}  // namespace foretoken::cli
+
+#endif  // FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_

@@ -1,0 +1,43 @@
+#include "client/cli/validation/samples.h"
+
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/scenario/message_file.h"
+
+namespace foretoken::cli {
+namespace {
+
+absl::Status Together(const std::vector<std::string>& faults) {
+  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::istream& in) {
+  const absl::StatusOr<std::string> text = ReadText(file, in);
+  if (!text.ok()) return text.status();
+  std::istringstream stream(*text);
+  absl::StatusOr<MeasurementFile> measured = ReadMeasurements(file, stream);
+  if (!measured.ok()) return measured.status();
+  std::vector<std::string> faults;
+  for (const Measurement& row : measured->rows) {
+    if (!row.status.ok()) faults.push_back(absl::StrCat(Place(row), ": ", row.status.message()));
+  }
+  if (absl::Status status = Together(faults); !status.ok()) return status;
+  return std::move(measured->rows);
+}
+
+absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwareRequest& request) {
+  std::vector<std::string> faults;
+  for (const Measurement& row : rows) {
+    *request.add_samples() = row.sample;
+    if (row.hardware_id == request.spec().id()) continue;
+    faults.push_back(absl::StrCat(Place(row), ": hardware \"", row.hardware_id, "\"; allowed: \"", request.spec().id(),
+                                  "\", which is registered"));
+  }
+  return Together(faults);
+}
+
+}  // namespace foretoken::cli

@@ -1,0 +1,24 @@
+// Measured runs of one hardware, out of a CSV into a registration.
+#ifndef FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
+#define FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
+
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/validation/measurements.h"
+#include "foretoken/v1/catalog_service.pb.h"
+
+namespace foretoken::cli {
+
+// Reads a CSV of measurements, - for `in`. Errors: INVALID_ARGUMENT: it cannot be read, or a row cannot; all are named.
+absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::istream& in);
+
+// Puts the rows into the request as its samples. Errors: INVALID_ARGUMENT: rows of other hardware than its spec's.
+absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwareRequest& request);
+
+}  // namespace foretoken::cli
+
+#endif  // FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_

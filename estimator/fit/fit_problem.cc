@@ -1,0 +1,125 @@
+#include "estimator/fit/fit_problem.h"
+
+#include <cmath>
+#include <limits>
+
+#include "estimator/methods/operator_model.h"
+#include "estimator/scenario/parameters.h"
+
+namespace foretoken {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kProbe = 1e-4;          // step of the numerical derivative, in log
+constexpr double kHeldDeviation = 1e-4;  // of a parameter that stays the parent's, in log
+
+// `machines`: those known of these efficiencies; null: none.
+Times Predict(const Scenario& scenario, const Efficiencies& efficiencies, const StepModelCache* machines) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  StepModelMemo memo;
+  memo.Forget(machines);
+  Estimate estimate;
+  const absl::Status status =
+      FillOperatorModel(scenario, efficiencies, Provenance::kCalibrated, Detail{}, memo, estimate);
+  return status.ok() ? TimesOf(estimate) : Times{kNone, kNone, kNone};
+}
+
+}  // namespace
+
+Times TimesOf(const Estimate& estimate) {
+  return {estimate.ttft.time.value(), estimate.tpot.time.value(), estimate.e2e.time.value()};
+}
+
+Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies) {
+  return Predict(scenario, efficiencies, nullptr);
+}
+
+FitProblem::FitProblem(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options)
+    : parent_(parent),
+      samples_(samples),
+      noise_(options.noise),
+      tail_(options.tail),
+      mean_(Size()),
+      deviations_(Size()) {
+  for (int i = 0; i < Size(); ++i) {
+    const Parameter& parameter = Parameters()[i];
+    mean_[i] = std::log(Get(parent, parameter));
+    deviations_[i] = parameter.name == options.held ? kHeldDeviation : options.freedom * parameter.log_deviation;
+  }
+}
+
+int FitProblem::Size() { return static_cast<int>(Parameters().size()); }
+double FitProblem::Low(int i) { return std::log(Parameters()[i].low); }
+double FitProblem::High(int i) { return std::log(Parameters()[i].high); }
+
+Efficiencies FitProblem::At(const VectorXd& x) const {
+  Efficiencies efficiencies = parent_;
+  for (int i = 0; i < Size(); ++i) Set(Parameters()[i], std::exp(x[i]), efficiencies);
+  return efficiencies;
+}
+
+VectorXd FitProblem::Residuals(const VectorXd& x) const {
+  const Efficiencies efficiencies = At(x);
+  const StepModelCache machines;  // campaigns vary batches and lengths on a few deployments
+  VectorXd residuals(static_cast<Eigen::Index>(samples_.size()) * kNumMetrics);
+  Eigen::Index row = 0;
+  for (const Sample& sample : samples_) {
+    const Times predicted = Predict(sample.scenario, efficiencies, &machines);
+    for (int metric = 0; metric < kNumMetrics; ++metric) {
+      const double residual = std::log(predicted[metric] / sample.measured[metric]) / noise_;
+      residuals[row++] = std::isfinite(residual) ? residual : 0;
+    }
+  }
+  return residuals;
+}
+
+MatrixXd FitProblem::Jacobian(const VectorXd& x, const VectorXd& residuals) const {
+  MatrixXd jacobian(residuals.size(), Size());
+  for (int i = 0; i < Size(); ++i) {
+    const double step = x[i] - kProbe < Low(i) ? kProbe : -kProbe;  // away from the bound
+    VectorXd probe = x;
+    probe[i] += step;
+    jacobian.col(i) = (Residuals(probe) - residuals) / step;
+  }
+  return jacobian;
+}
+
+double FitProblem::Objective(const VectorXd& x, const VectorXd& residuals) const {
+  double sum = 0;
+  for (int i = 0; i < Size(); ++i) sum += 2 * tail_ * tail_ * (std::sqrt(1 + Far(x, i)) - 1);
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    sum += 2 * Weight(i) * (std::sqrt(1 + residuals[i] * residuals[i]) - 1);
+  }
+  return sum;
+}
+
+VectorXd FitProblem::Weights(const VectorXd& residuals) const {
+  VectorXd weights(residuals.size());
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    weights[i] = Weight(i) / std::sqrt(1 + residuals[i] * residuals[i]);
+  }
+  return weights;
+}
+
+VectorXd FitProblem::Precision(const VectorXd& x) const {
+  VectorXd precision(Size());
+  for (int i = 0; i < Size(); ++i) precision[i] = 1 / (deviations_[i] * deviations_[i] * std::sqrt(1 + Far(x, i)));
+  return precision;
+}
+
+double FitProblem::Weight(Eigen::Index row) const {
+  const Sample& sample = samples_[static_cast<size_t>(row / kNumMetrics)];
+  const auto metric = static_cast<size_t>(row % kNumMetrics);
+  // E2E follows from TTFT and TPOT: where both were measured it would count the decode twice.
+  const bool told = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
+  return told ? 0 : sample.weights[metric];
+}
+
+double FitProblem::Far(const VectorXd& x, int i) const {
+  const double distance = (x[i] - mean_[i]) / (tail_ * deviations_[i]);
+  return distance * distance;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,166 @@
+#include "estimator/methods/operator_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "estimator/methods/explain.h"
+#include "estimator/methods/metrics.h"
+#include "estimator/phases/capacity.h"
+#include "estimator/scenario/calibration.h"
+#include "estimator/scenario/output_lengths.h"
+#include "estimator/serving/serve.h"
+
+namespace foretoken {
+namespace {
+
+// Versions of an engine differ, at times by factors. An engine that nobody has measured, or a slip of the pen, is
+// answered as if none was named. Under continuous batching every engine may be, so that the provenance says it all.
+void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
+  const std::string& engine = scenario.deployment.engine;
+  if (engine.empty() || efficiencies.speed_of_light) return;
+  if (scenario.calibration != nullptr && !scenario.calibration->engine.empty()) {
+    const std::string& measured = scenario.calibration->engine;
+    if (measured == engine) return;
+    const char* unversioned = measured.find('@') == measured.npos ? " of no stated version" : "";
+    warnings.push_back({WarningCode::kExtrapolated,
+                        absl::StrCat("engine ", engine, " was not measured; answered by ", measured, unversioned),
+                        "deployment.engine"});
+    return;
+  }
+  if (IsContinuous(scenario)) return;
+  warnings.push_back({WarningCode::kFigureAbsent,
+                      absl::StrCat("the catalog has no calibration of engine ", engine,
+                                   " for this (ListCalibrations names those it has); answered as without an engine"),
+                      "deployment.engine"});
+}
+
+void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
+  const Workload& w = scenario.workload;
+  WarnOfUnused(
+      {{w.kv_cache_written_back, "workload.kv_cache_written_back"},
+       {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
+       {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
+        "workload.prompt_arrival_tokens_per_second"},
+       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"},
+       {scenario.deployment.expert_exchange != ExpertExchange::kAllGather &&
+            (!shard.experts || shard.experts->replicas <= 1),
+        "deployment.expert_exchange"}},
+      "this scenario", warnings);
+  WarnOfContext(*scenario.model, scenario.workload, warnings);
+  if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
+  if (shard.heads_padded) {
+    warnings.push_back({WarningCode::kHeadsPadded,
+                        absl::StrCat(scenario.model->num_attention_heads, " heads do not divide by tensor_parallel ",
+                                     shard.tensor_parallel, "; padded to ", shard.heads, " per device"),
+                        "deployment.tensor_parallel"});
+  }
+}
+
+// The scenario with outputs of one length; null: it has them.
+std::unique_ptr<const Scenario> WithBatchLength(const Scenario& asked) {
+  if (!asked.workload.output_lengths) return nullptr;
+  auto scenario = std::make_unique<Scenario>(asked);
+  scenario->workload = WithBatchLength(asked.workload, asked.deployment.PerReplica(asked.workload.batch_size));
+  return scenario;
+}
+
+// What works beside the scenario's own replicas of its model.
+struct Others {
+  std::optional<Speculator> speculator;
+  std::optional<PrefillPool> prefill_pool;
+};
+
+// Null where nothing does.
+absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
+                                                         std::vector<Warning>& warnings) {
+  if (!scenario.speculation && !scenario.disaggregation) return nullptr;
+  auto others = std::make_unique<Others>();
+  if (scenario.speculation) {
+    absl::StatusOr<Speculator> made = MakeSpeculator(scenario, efficiencies);
+    if (!made.ok()) return made.status();
+    others->speculator = *std::move(made);
+  }
+  if (scenario.disaggregation) {
+    absl::StatusOr<PrefillPool> made = MakePrefillPool(scenario, efficiencies, warnings);
+    if (!made.ok()) return made.status();
+    others->prefill_pool = *std::move(made);
+  }
+  return others;
+}
+
+// `others`: null where there are none.
+Replica MakeReplica(const Scenario& scenario, const StepModel& model, const Capacity& capacity, const Others* others,
+                    const Detail& detail) {
+  Replica replica{.scenario = scenario, .model = model, .capacity = capacity};
+  if (scenario.speculation) replica.speculator = &*others->speculator;
+  if (scenario.disaggregation) replica.prefill_pool = &*others->prefill_pool;
+  replica.steps_wanted =
+      detail.token_latencies || scenario.workload.output_tokens <= 1 || scenario.workload.output_lengths.has_value();
+  return replica;
+}
+
+void FillDetail(const Replica& replica, const Served& served, const Detail& detail, Estimate& estimate) {
+  estimate.prefill_operators.clear();
+  estimate.decode_operators.clear();
+  estimate.token_latencies.clear();
+  if (detail.operators) FillOperators(replica, served, estimate);
+  if (!detail.token_latencies) return;
+  estimate.token_latencies.push_back(served.prefill.Total());
+  for (double j = 1; j <= served.decode_steps; ++j) estimate.token_latencies.push_back(served.step(j).Total());
+}
+
+Provenance ProvenanceOf(const Calibration& calibration) {
+  if (!calibration.hardware_id.empty()) return Provenance::kCalibrated;
+  return calibration.engine.empty() ? Provenance::kDatasheet : Provenance::kTransferred;
+}
+
+}  // namespace
+
+OperatorMethod OperatorMethodOf(const Scenario& scenario) {
+  if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
+  const Calibration* calibration = scenario.calibration;
+  if (calibration == nullptr) return {&GenericPriorOf(IsContinuous(scenario)), Provenance::kDatasheet};
+  return {&calibration->efficiencies, ProvenanceOf(*calibration), calibration};
+}
+
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
+  if (absl::Status supported = CheckSupported(*asked.model, "model_id"); !supported.ok()) return supported;
+  const std::unique_ptr<const Scenario> adjusted = WithBatchLength(asked);
+  const Scenario& scenario = adjusted ? *adjusted : asked;
+  const DerivedModel& derived = memo.Get(scenario, efficiencies);
+  if (!derived.model.ok()) return derived.model.status();
+  const StepModel& model = *derived.model;
+  estimate.warnings = derived.warnings;
+  const auto others = MakeOthers(scenario, efficiencies, estimate.warnings);
+  if (!others.ok()) return others.status();
+  const Capacity capacity = MeasureCapacity(scenario, model.shard, model.machine);
+  const Replica replica = MakeReplica(scenario, model, capacity, others->get(), detail);
+  const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
+  if (!served.ok()) return served.status();
+  WarnOfScenario(scenario, model.shard, estimate.warnings);
+  WarnOfEngine(scenario, efficiencies, estimate.warnings);
+  estimate.calibration_id.clear();
+  estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
+  FillMetrics(replica, *served, provenance, estimate);
+  FillDetail(replica, *served, detail, estimate);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+                                               Provenance provenance, const Detail& detail) {
+  StepModelMemo memo;
+  Estimate estimate;
+  if (absl::Status status = FillOperatorModel(asked, efficiencies, provenance, detail, memo, estimate); !status.ok()) {
+    return status;
+  }
+  return estimate;
+}
+
+}  // namespace foretoken

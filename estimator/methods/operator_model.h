@@ -1,0 +1,41 @@
+// The operator model: rooflines per operator, prefill and decode from the same code, memory capacity, and the serving
+// metrics that follow. Dense and mixture-of-experts decoders with MHA, GQA, MQA or latent attention, full or windowed.
+// Also the speed of light: the same with every efficiency 1 and no overhead.
+#ifndef FORETOKEN_ESTIMATOR_METHODS_OPERATOR_MODEL_H_
+#define FORETOKEN_ESTIMATOR_METHODS_OPERATOR_MODEL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/methods/step_model_cache.h"
+#include "estimator/scenario/efficiencies.h"
+#include "estimator/scenario/estimate.h"
+#include "estimator/scenario/scenario.h"
+#include "estimator/step/step.h"
+#include "estimator/step/step_model.h"
+
+namespace foretoken {
+
+// Whose constants the operator model takes.
+struct OperatorMethod {
+  const Efficiencies* efficiencies = nullptr;
+  Provenance provenance = Provenance::kUnspecified;
+  const Calibration* calibration = nullptr;  // null: none
+};
+
+// The scenario's calibration (of its very hardware, carried over from its engine's other devices, or of any engine and
+// device), or the generic prior; the speed of light where the scenario asks for it.
+OperatorMethod OperatorMethodOf(const Scenario& scenario);
+
+// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: kUnsupportedModel; those of
+// MakeStepModel; those of Serve (serving.h).
+absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+                               const Detail& detail, StepModelMemo& memo, Estimate& estimate);
+
+// The same for one scenario.
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+                                               Provenance provenance, const Detail& detail);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_METHODS_OPERATOR_MODEL_H_

@@ -1,0 +1,79 @@
+#include "estimator/methods/utilisation.h"
+
+#include <algorithm>
+
+#include "estimator/phases/memory_use.h"
+
+namespace foretoken {
+namespace {
+
+// What one step of decoding sequences reads on one device.
+struct Reads {
+  Bytes weights;
+  Bytes kv;
+};
+
+// Each of the crew is fed `tokens`.
+Reads StepReads(const StepModel& model, const RunningBatch& batch, const Steps& steps, double tokens = 1) {
+  Reads reads{.weights = WeightsRead(model, batch.running, tokens)};
+  const Steps of_others{.prompt = batch.others_context, .count = std::max(1.0, batch.share * steps.count)};
+  for (const AttentionGroup& group : model.shard.attention) {
+    double seen = batch.read * MeanSeen(group, steps);
+    if (batch.others > 0) seen += batch.others * MeanSeen(group, of_others);
+    reads.kv += KvReadOf(model, group, seen);
+  }
+  return reads;
+}
+
+// The same of a round, per token that it yields.
+Reads RoundReads(const Replica& replica, const RunningBatch& batch, const Steps& steps) {
+  const Speculator& s = *replica.speculator;
+  const Reads verify = StepReads(replica.model, batch, steps, s.draft_tokens + 1);
+  const Reads draft = StepReads(s.draft, batch, steps);
+  return {.weights = (verify.weights + s.draft_tokens * draft.weights) / s.accepted,
+          .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
+}
+
+Reads ReadsOf(const Replica& replica, const RunningBatch& batch, const Steps& steps) {
+  return replica.speculator != nullptr ? RoundReads(replica, batch, steps) : StepReads(replica.model, batch, steps);
+}
+
+// The mean over those that decode together while the request does.
+Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps) {
+  if (served.running_batches.empty()) return ReadsOf(replica, {.running = served.running, .read = served.read}, steps);
+  Reads mean;
+  for (const RunningBatch& batch : served.running_batches) {
+    if (!(batch.share > 0)) continue;
+    const Reads reads = ReadsOf(replica, batch, steps);
+    mean.weights += batch.share * reads.weights;
+    mean.kv += batch.share * reads.kv;
+  }
+  return mean;
+}
+
+}  // namespace
+
+double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
+  const Workload& w = replica.scenario.workload;
+  Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
+  if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
+  return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
+}
+
+std::optional<double> PrefillUtilization(const Replica& replica, const Served& served) {
+  const Workload& w = replica.scenario.workload;
+  if (w.prompt_tokens == 0 || !(served.prefill_work.Total().value() > 0)) return std::nullopt;
+  const StepShape shape{.prefill_sequences = served.prefilled,
+                        .prefill_tokens = static_cast<double>(w.fresh_tokens()),
+                        .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
+                        .logits_rows = served.prefilled};
+  const StepModel& model = replica.prefill_pool != nullptr ? replica.prefill_pool->model : replica.model;
+  Flops flops = StepFlops(model, shape) / model.shard.stages;
+  if (replica.speculator != nullptr) {
+    const StepModel& draft = replica.speculator->draft;
+    flops += StepFlops(draft, shape) / draft.shard.stages;
+  }
+  return flops / served.prefill_work.Total() / model.machine.matrix_peak;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,111 @@
+#include "estimator/phases/phases.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/phases/quadrature.h"
+
+namespace foretoken {
+namespace {
+
+// The prompt comes at r tokens/s and chunk j can start when its last token is there; chunk times t_j grow with the
+// context before them. What is left after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ...
+// minus S/r: the prefill waits for the slowest of arrival and work. Here from the end backwards.
+TimeParts ExposedChunkByChunk(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  const double chunks = PrefillChunks(shape);
+  const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
+  TimeParts rest;
+  TimeParts exposed;
+  for (double j = chunks - 1; j >= 0; --j) {
+    rest += PrefillChunk(model, shape, j);
+    const Seconds before_end(std::max(0.0, shape.new_tokens - (j + 1) * size) / tokens_per_second);
+    const Seconds left = rest.Total() - before_end;
+    if (left > exposed.Total()) exposed = rest * (left / rest.Total());
+  }
+  return exposed;
+}
+
+// The same for many chunks of one size, whose times rise with the context before them: those that take longer than they
+// take to arrive are what is left, from the first such one on.
+TimeParts ExposedOfMany(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  const double last = PrefillChunks(shape) - 1;
+  const double arrives = *shape.chunk_tokens / tokens_per_second;
+  double low = 0;  // the first that takes longer is from here to `high`; the last chunk may be shorter
+  double high = last - 1;
+  while (low < high) {
+    const double middle = std::floor((low + high) / 2);
+    const bool longer = PrefillChunk(model, shape, middle).Total().value() > arrives;
+    longer ? high = middle : low = middle + 1;
+  }
+  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
+  const TimeParts rest = PanelSum(chunk, low, last - 1, kSawtooth) + chunk(last);
+  const double after_first = shape.new_tokens - (low + 1) * *shape.chunk_tokens;
+  const Seconds left = rest.Total() - Seconds(std::max(0.0, after_first) / tokens_per_second);
+  return rest * (std::max(left, chunk(last).Total()) / rest.Total());
+}
+
+TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
+  constexpr double kFew = 1000;
+  return PrefillChunks(shape) <= kFew ? ExposedChunkByChunk(model, shape, tokens_per_second)
+                                      : ExposedOfMany(model, shape, tokens_per_second);
+}
+
+double Microbatch(const StepModel& model, double sequences) { return std::ceil(sequences / model.shard.stages); }
+
+}  // namespace
+
+PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences) {
+  PrefillShape shape{.sequences = sequences,
+                     .new_tokens = static_cast<double>(workload.fresh_tokens()),
+                     .prior = static_cast<double>(workload.cached_prefix_tokens)};
+  shape.chunk_tokens = ChunkTokens(workload, deployment);
+  return shape;
+}
+
+Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences) {
+  if (!workload.prefix_load) return Seconds(0);
+  const Shard& shard = model.shard;
+  const double tokens = sequences * workload.cached_prefix_tokens;
+  return tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv / *workload.prefix_load;
+}
+
+TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
+                       double sequences) {
+  if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
+  const PrefillShape shape = PromptShape(workload, deployment, sequences);
+  const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
+  TimeParts parts =
+      pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second) : PrefillTime(model, shape);
+  parts.communication += PrefixLoad(model, workload, sequences);
+  if (workload.tokenizer_tokens_per_second) {
+    parts.host += Seconds(workload.prompt_tokens / *workload.tokenizer_tokens_per_second);
+  }
+  return parts;
+}
+
+DecodePhase::DecodePhase(const StepModel& model, const Workload& workload, double sequences,
+                         const Speculator* speculator)
+    : model_(&model),
+      prompt_(workload.prompt_tokens == 0 ? 1 : workload.prompt_tokens),
+      sequences_(Microbatch(model, sequences)),
+      recomputes_(workload.kv_cache_mode == KvCacheMode::kNone),
+      curve_(model, speculator, sequences_) {}
+
+TimeParts DecodePhase::RecomputeStep(double j) const {
+  return StepTime(*model_, {.prefill_sequences = sequences_, .prefill_tokens = prompt_ + j, .logits_rows = sequences_});
+}
+
+TimeParts DecodePhase::Step(double j) const { return recomputes_ ? RecomputeStep(j) : curve_.Step(prompt_ + j); }
+
+TimeParts DecodePhase::Sum(double steps) const {
+  if (!recomputes_) return curve_.Sum(prompt_ + 1, prompt_ + steps);
+  return PanelSum([this](double j) { return RecomputeStep(j); }, 1, steps);
+}
+
+void DecodePhase::Sums(const double* steps, int count, TimePartsColumns& sums) const {
+  TimePartsColumns::Column last;
+  for (int i = 0; i < count; ++i) last[i] = prompt_ + steps[i];
+  curve_.plain().Sums(prompt_ + 1, last.data(), count, sums);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,53 @@
+// The two phases of a static batch on one replica, in each of the generation modes [S2]: with a KV cache, without
+// one, with a cached prefix, and with a prompt that is prefilled while it arrives.
+#ifndef FORETOKEN_ESTIMATOR_PHASES_PHASES_H_
+#define FORETOKEN_ESTIMATOR_PHASES_PHASES_H_
+
+#include "estimator/phases/decode.h"
+#include "estimator/phases/prefill.h"
+#include "estimator/phases/speculation.h"
+#include "estimator/scenario/scenario.h"
+#include "estimator/step/step.h"
+
+namespace foretoken {
+
+// What `sequences` of the workload have to prefill.
+PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences);
+
+// What the cached prefixes of `sequences` sequences take to be loaded; nothing where they are resident.
+Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences);
+
+// From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
+// prefill of what is not cached. With the pipelined prompt cache what is left when the last prompt token arrives.
+// Without prompt tokens (decode from an empty context) it is the first decode step.
+TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
+                       double sequences);
+
+// The decode after the first token of `sequences` on one replica, ready to be evaluated step by step. Step j = 1, 2,
+// ... sees S + j tokens. With pp stages, microbatches of sequences / pp traverse all of them. With a speculator step j
+// is the share of a round that output token j + 1 takes.
+class DecodePhase {
+ public:
+  DecodePhase(const StepModel& model, const Workload& workload, double sequences,
+              const Speculator* speculator = nullptr);
+
+  TimeParts Step(double j) const;
+  // Steps 1 to `steps` together.
+  TimeParts Sum(double steps) const;
+  // The same for every steps[0] to steps[count - 1] at once, bit for bit. REQUIRES: a KV cache, no speculator, and what
+  // DecodeCurve::Sums does.
+  void Sums(const double* steps, int count, TimePartsColumns& sums) const;
+
+ private:
+  TimeParts RecomputeStep(double j) const;
+
+  const StepModel* model_;
+  double prompt_;
+  double sequences_;  // of one microbatch
+  bool recomputes_;   // no KV cache: every step computes all tokens again
+  TokenCurve curve_;
+};
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_PHASES_PHASES_H_

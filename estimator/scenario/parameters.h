@@ -1,0 +1,35 @@
+// The parameters of the core model that measurements can move, each positive and fitted in its logarithm.
+#ifndef FORETOKEN_ESTIMATOR_SCENARIO_PARAMETERS_H_
+#define FORETOKEN_ESTIMATOR_SCENARIO_PARAMETERS_H_
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "estimator/scenario/efficiencies.h"
+
+namespace foretoken {
+
+// One of them. `value` is read and written through Get and Set.
+struct Parameter {
+  std::string_view name;                     // "weight_read_efficiency", as docs/model.md lists it
+  std::string_view unit;                     // "1" or "s"
+  double Efficiencies::*share = nullptr;     // of a parameter without a unit
+  Seconds Efficiencies::*seconds = nullptr;  // of a time
+  double log_deviation = 0;                  // how far, in its logarithm, a calibration may be from its parent's
+  double low = 0, high = 0;                  // outside, the value means nothing physical
+};
+
+// All of them, in one order everywhere.
+std::span<const Parameter> Parameters();
+
+// The place of a name in Parameters(); Parameters().size(): there is none of that name.
+size_t FindParameter(std::string_view name);
+
+double Get(const Efficiencies& efficiencies, const Parameter& parameter);
+// Clamped to [low, high].
+void Set(const Parameter& parameter, double value, Efficiencies& efficiencies);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_SCENARIO_PARAMETERS_H_

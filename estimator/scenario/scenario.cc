@@ -1,0 +1,58 @@
+#include "estimator/scenario/scenario.h"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+Dtype DefaultActivation(Dtype weight) {
+  switch (weight) {
+    case Dtype::kFp32:
+    case Dtype::kBf16:
+    case Dtype::kFp16:
+    case Dtype::kFp8:
+      return weight;
+    case Dtype::kFp8Block:
+      return Dtype::kFp8;  // the blocks are of the weights; activations are scaled per group of a row
+    default:
+      return Dtype::kBf16;
+  }
+}
+
+}  // namespace
+
+void ResolveDtypes(const Model& model, Deployment& deployment) {
+  Dtype& weight = deployment.weight_dtype;
+  Dtype& activation = deployment.activation_dtype;
+  Dtype& kv = deployment.kv_cache_dtype;
+  // Engines serve what was published in fp32 in 16 bits.
+  if (weight == Dtype::kUnspecified) weight = model.native_dtype == Dtype::kFp32 ? Dtype::kBf16 : model.native_dtype;
+  if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);
+  if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
+}
+
+std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {
+  if (deployment.prefill_chunk_tokens || workload.batching != BatchingPolicy::kContinuous) {
+    return deployment.prefill_chunk_tokens;
+  }
+  return kStepTokens;
+}
+
+double PromptsThatFit(const Workload& workload, const Deployment& deployment) {
+  const double tokens = std::max(1, workload.fresh_tokens());
+  return std::max(1.0, ChunkTokens(workload, deployment).value_or(kStepTokens) / tokens);
+}
+
+bool StatesPresent(const LiveLoad& load) {
+  return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
+         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;
+}
+
+bool IsIdle(const LiveLoad& load) {
+  const bool nothing_runs = load.running_sequences.value_or(0) == 0 && load.waiting_requests.value_or(0) == 0 &&
+                            load.queued_prefill_tokens.value_or(0) == 0 &&
+                            load.in_flight_prefill_tokens.value_or(0) == 0;
+  return nothing_runs && !load.free_kv_tokens && !load.max_num_seqs && !load.max_num_batched_tokens;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,32 @@
+// The cheapest of several candidates that meet the objective: lowest cost of a request.
+#ifndef FORETOKEN_ESTIMATOR_SEARCH_CHEAPEST_H_
+#define FORETOKEN_ESTIMATOR_SEARCH_CHEAPEST_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "estimator/search/solve.h"
+
+namespace foretoken {
+
+// Takes candidates one by one; the value of its solution is the index of the best.
+class Cheapest {
+ public:
+  explicit Cheapest(const std::optional<Slo>& slo) : slo_(slo) {}
+
+  void Add(const absl::StatusOr<Estimate>& estimate);
+
+  // The earlier of two of the same cost. Where none satisfies: the one that misses the SLO least, else the reason of
+  // the first. REQUIRES: a candidate was added.
+  const Solution& solution() const { return solution_; }
+
+ private:
+  void NoteFailure(int index, const absl::StatusOr<Estimate>& estimate);
+
+  std::optional<Slo> slo_;
+  Solution solution_;
+};
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_SEARCH_CHEAPEST_H_

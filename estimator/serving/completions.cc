@@ -1,0 +1,56 @@
+#include "estimator/serving/completions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+// Of quotients that are whole but for rounding.
+constexpr double kRounding = 1e-9;
+
+}  // namespace
+
+Completions::Completions(double running, std::optional<double> remaining)
+    : running_(running), gap_(remaining ? 2 * *remaining / (running + 1) : std::numeric_limits<double>::infinity()) {}
+
+double Completions::Last() const { return running_ > 0 ? running_ * gap_ : 0; }
+
+double Completions::Ended(double steps) const {
+  return gap_ > 0 ? std::min(running_, std::floor(steps / gap_ + kRounding)) : running_;
+}
+
+double Completions::Made(double steps) const {
+  const double ended = Ended(steps);
+  const double of_ended = ended > 0 ? gap_ * ended * (ended + 1) / 2 : 0;
+  return of_ended + (running_ - ended) * steps;
+}
+
+double Completions::MeanLeft(double first, double last) const {
+  return last > first ? (Made(last) - Made(first)) / (last - first) : Left(first);
+}
+
+double SlotRelease::Freed(double steps) const {
+  const double last = completions.Last();
+  const double through = steps >= last ? std::floor((steps - last) / hold) : 0;  // generations after the first
+  const double from = through + 1;                                               // those of which some have ended
+  const double to = std::floor((steps - completions.gap()) / hold);
+  const double part = to >= from ? (to - through) * ((steps - hold * (from + to) / 2) / completions.gap() - 0.5) : 0;
+  const double later = again * (completions.running() * through + part) + joined * std::floor(steps / hold);
+  return each * completions.Ended(steps) + later;
+}
+
+double SlotRelease::StepsUntil(double needed) const {
+  const double enough = needed * (1 - kRounding);
+  if (Freed(0) >= enough) return 0;
+  double low = 0;  // too few
+  double high = completions.Last() + hold * std::ceil(needed / (completions.running() * again + joined));
+  while (high - low > kRounding * high) {
+    const double middle = (low + high) / 2;
+    (Freed(middle) >= enough ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace foretoken

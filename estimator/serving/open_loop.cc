@@ -1,0 +1,181 @@
+#include "estimator/serving/open_loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/phases/mixed_prefill.h"
+#include "estimator/phases/phases.h"
+#include "estimator/serving/batch.h"
+#include "estimator/serving/queueing.h"
+
+namespace foretoken {
+namespace {
+
+// Prompts that a step takes at most.
+double MostTogether(const Replica& replica, double most) {
+  return std::min(PromptsThatFit(replica.scenario.workload, replica.scenario.deployment), std::max(1.0, most));
+}
+
+// Steps that a request decodes in, for each of those that its prompt takes: as many decode on average as steps take
+// prompts. With pp stages that many steps follow each other while a microbatch makes one token.
+double StepsPerPrompt(const Replica& replica) {
+  const Workload& w = replica.scenario.workload;
+  const double rounds = Rounds(replica.speculator, w.output_tokens - 1.0);
+  return rounds * replica.model.shard.stages / PrefillChunks(PromptShape(w, replica.scenario.deployment, 1));
+}
+
+// The replica while each step takes `arriving` prompts on average, or that share of one; their number is binomial, as
+// many at most as fit. Arrivals see those that decode; one that decodes sees itself too.
+class OperatingPoint {
+ public:
+  OperatingPoint(const Replica& replica, double most, double arriving)
+      : replica_(replica),
+        stages_(replica.model.shard.stages),
+        most_(most),
+        fit_(MostTogether(replica, most)),
+        arriving_(arriving),
+        decoding_(arriving * StepsPerPrompt(replica)),
+        running_(std::min(most, decoding_ + 1)),
+        together_(StepQueue{.arriving = arriving, .most = fit_, .idle = std::exp(-decoding_)}.Group()),
+        mixed_(Mix(together_)),
+        curve_(replica.model, replica.speculator, std::max(1.0, running_ / stages_)),
+        decode_(curve_.Sum(Prompt() + 1, Prompt() + Steps())) {}
+
+  double Steps() const { return replica_.scenario.workload.output_tokens - 1.0; }
+  double running() const { return running_; }
+  double SeatsTaken() const { return decoding_ / most_; }
+  Seconds from_decodes() const { return mixed_.from_decodes; }
+  // All decode steps of a request, without the prefills between them.
+  const TimeParts& Decode() const { return decode_; }
+  std::function<TimeParts(double)> Step() const {
+    return [curve = curve_, prompt = Prompt()](double j) { return curve.Step(prompt + j); };
+  }
+  // X: time that the prefill of a request takes from the others.
+  Seconds Prefill() const { return mixed_.added / (together_ * stages_); }
+  // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
+  double Rate() const {
+    if (Steps() < 1) return arriving_ * stages_ / mixed_.steps.value();
+    return decoding_ / (Decode().Total() + decoding_ * Prefill()).value();
+  }
+  // A rate above is not served where this point is that of most requests: neither decoded nor, at as many prompts a
+  // step as fit, prefilled.
+  double HighestRate() const { return std::min(Rate(), fit_ * stages_ / Mix(fit_).steps.value()); }
+  // Prompts at this point, which is in balance at `rate`. Where a step takes one at most, one that needs several is a
+  // long step.
+  StepQueue Queue(double rate) const {
+    const Seconds empty = EmptyStep();
+    const Seconds taking = mixed_.steps / stages_;
+    const Seconds added = std::max(Seconds(0), taking - empty);
+    const double long_steps = rate * empty.value() / (1 - rate * added.value());
+    return {.rate = rate,
+            .arriving = fit_ > 1 ? arriving_ : long_steps,
+            .most = fit_,
+            .idle = std::exp(-decoding_),
+            .empty = empty,
+            .taking = taking,
+            .each = (1 / fit_) * added / together_ + (1 - 1 / fit_) * Slope(),
+            .longest = Mix(fit_).steps / stages_};
+  }
+
+ private:
+  double Prompt() const { return replica_.scenario.workload.prompt_tokens; }
+  MixedPrefill Mix(double together) const {
+    const Workload& w = replica_.scenario.workload;
+    const CoScheduledDecodes decodes{.sequences = decoding_ / stages_, .context = w.mean_context()};
+    const PrefillShape prompts = PromptShape(w, replica_.scenario.deployment, together);
+    return MixRounds(replica_.model, replica_.speculator, prompts, decodes);
+  }
+  // What half a prompt more or less makes of a step that takes some, for a whole one.
+  Seconds Slope() const {
+    constexpr double kHalf = 0.5;
+    const double other = together_ + kHalf <= fit_ ? together_ + kHalf : together_ - kHalf;
+    return std::max(Seconds(0), (Mix(other).steps - mixed_.steps) / ((other - together_) * stages_));
+  }
+  // A step that takes no prompt; where nobody decodes, what it takes before the first.
+  Seconds EmptyStep() const {
+    if (Steps() < 1) return StepTime(replica_.model, {}).Total() / stages_;
+    return Decode().Total() / (Rounds(replica_.speculator, Steps()) * stages_);
+  }
+
+  const Replica& replica_;
+  double stages_;
+  double most_;
+  double fit_;
+  double arriving_;
+  double decoding_;  // B; none where the first token is the last
+  double running_;
+  double together_;  // prompts in a step that takes any
+  MixedPrefill mixed_;
+  TokenCurve curve_;
+  TimeParts decode_;
+};
+
+// Most prompts that a step takes on average: as many as fit, or as many as keep the seats taken.
+double MostArriving(const Replica& replica, double most) {
+  const double fit = MostTogether(replica, most);
+  const double each = StepsPerPrompt(replica);
+  return each > 0 ? std::min(fit, most / each) : fit;
+}
+
+// The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
+OperatingPoint Balance(const Replica& replica, double most, double rate) {
+  constexpr int kHalvings = 40;
+  double low = 0;
+  double high = MostArriving(replica, most);
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (OperatingPoint(replica, most, middle).Rate() < rate ? low : high) = middle;
+  }
+  return {replica, most, high};
+}
+
+// What a request meets at the point that is in balance. Of the prompts that come while its own waits and is prefilled,
+// more delay its decode than do on average.
+Served ServedAt(const Replica& replica, double most, double rate) {
+  const OperatingPoint point = Balance(replica, most, rate);
+  const Workload& w = replica.scenario.workload;
+  const StepQueue queue = point.Queue(rate);
+  const double together = queue.Together();
+  Served served{.decode = point.Decode(),
+                .decode_steps = point.Steps(),
+                .running = point.running(),
+                .held = HeldHalfway(w, point.running()),
+                .read = point.running(),
+                .requests_per_second = *w.request_rate_per_second};
+  FillPrompts(replica, together, served);
+  if (replica.speculator != nullptr) served.round = MeanRound(replica, point.running(), point.Steps());
+  served.prefill.queueing += queue.Wait() + point.from_decodes() + MeanWait(rate, PrefixLoad(replica.model, w, 1));
+  const double prefilling = rate * point.Prefill().value();  // share of the time; below 1, as the rate is stable
+  const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
+  const Seconds following = queue.Followers(StepsPerPrompt(replica)) * std::min(queue.each, point.Prefill());
+  served.decode.queueing += point.Decode().Total() * stalls + following;
+  const Seconds seated = served.prefill_work.Total() + point.from_decodes() + served.decode.Total();
+  served.prefill.queueing += SlotWait(point.SeatsTaken(), most, seated);
+  if (!replica.steps_wanted) return served;
+  const Seconds each = following / std::max(1.0, point.Steps());
+  served.step = [step = point.Step(), stalls, each](double j) {
+    TimeParts parts = step(j);
+    parts.queueing += parts.Total() * stalls + each;
+    return parts;
+  };
+  return served;
+}
+
+}  // namespace
+
+absl::StatusOr<Served> ServeOpenLoop(const Replica& replica) {
+  const double most = MostRunning(replica);
+  if (most < 1) return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
+  const double rate = *replica.scenario.workload.request_rate_per_second / replica.scenario.deployment.data_parallel;
+  const double stable = OperatingPoint(replica, most, MostArriving(replica, most)).HighestRate();
+  const double loaded = 1 / PrefixLoad(replica.model, replica.scenario.workload, 1).value();
+  if (!(rate < std::min(stable, loaded))) {
+    if (loaded < stable) return Unstable(replica, "loading prefixes", loaded);
+    return Unstable(replica, absl::StrCat("with at most ", most, " sequences"), stable);
+  }
+  return ServedAt(replica, most, rate);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,104 @@
+#include "estimator/serving/prefill_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "estimator/step/step_model.h"
+
+namespace foretoken {
+namespace {
+
+constexpr char kPath[] = "disaggregated_prefill.";
+
+// The prefill side by itself: one output token, which the decode side continues.
+Scenario SideScenario(const Scenario& scenario) {
+  const Disaggregation& d = *scenario.disaggregation;
+  Scenario side = scenario;
+  side.hardware = d.hardware;
+  side.deployment = d.deployment;
+  side.workload.batch_size = d.batch_size * d.deployment.data_parallel;
+  side.workload.output_tokens = 1;
+  side.disaggregation.reset();
+  return side;
+}
+
+// A refusal of the side by itself, under its paths in the whole.
+absl::Status OfPrefillSide(const absl::Status& status) {
+  RefusalDetail detail = DetailOf(status);
+  for (FieldViolation& violation : detail.violations) {
+    violation.field = violation.field == "workload.batch_size" ? absl::StrCat(kPath, "batch_size")
+                                                               : absl::StrCat(kPath, violation.field);
+  }
+  return RefusalWithDetail(absl::StrCat("prefill side: ", status.message()), detail);
+}
+
+// Likewise of its warnings; what the decode side has said already holds for both.
+void AddWarningsOfPrefillSide(std::vector<Warning> own, std::vector<Warning>& warnings) {
+  for (Warning& warning : own) {
+    if (std::find(warnings.begin(), warnings.end(), warning) != warnings.end()) continue;
+    warning.field.insert(0, kPath);
+    warning.message.insert(0, "prefill side: ");
+    warnings.push_back(std::move(warning));
+  }
+}
+
+// Network of the devices that hold one sequence.
+std::optional<BytesPerSecond> ReplicaNetwork(const Hardware& hardware, const Deployment& deployment) {
+  const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
+  if (!scale_out) return std::nullopt;
+  return *scale_out * (deployment.tensor_parallel * deployment.pipeline_parallel);
+}
+
+absl::StatusOr<BytesPerSecond> TransferRate(const Scenario& scenario, const Efficiencies& efficiencies) {
+  const Disaggregation& d = *scenario.disaggregation;
+  if (efficiencies.speed_of_light) return BytesPerSecond(0);
+  if (d.transfer) return *d.transfer;
+  const auto from = ReplicaNetwork(*d.hardware, d.deployment);
+  const auto to = ReplicaNetwork(*scenario.hardware, scenario.deployment);
+  if (from && to) return std::min(*from, *to) * efficiencies.link;
+  return Refusal(Reason::kMissingFigure, absl::StrCat(kPath, "transfer_bytes_per_second"),
+                 absl::StrCat("transfer_bytes_per_second is not given, and hardware ",
+                              from ? scenario.hardware->id : d.hardware->id,
+                              " states no scale_out_bytes_per_second; one of them is needed to send the KV cache"));
+}
+
+}  // namespace
+
+absl::StatusOr<PrefillPool> MakePrefillPool(const Scenario& scenario, const Efficiencies& efficiencies,
+                                            std::vector<Warning>& warnings) {
+  const Disaggregation& d = *scenario.disaggregation;
+  Scenario side = SideScenario(scenario);
+  std::vector<Warning> own;
+  absl::StatusOr<StepModel> model = MakeStepModel(side, efficiencies, &own);
+  if (!model.ok()) return OfPrefillSide(model.status());
+  AddWarningsOfPrefillSide(std::move(own), warnings);
+  const Capacity capacity = MeasureCapacity(side, model->shard, model->machine);
+  if (!capacity.Fits()) return OfPrefillSide(OutOfMemory(side, capacity, model->machine));
+  const absl::StatusOr<BytesPerSecond> transfer = TransferRate(scenario, efficiencies);
+  if (!transfer.ok()) return transfer.status();
+  return PrefillPool{.scenario = std::move(side),
+                     .model = *std::move(model),
+                     .capacity = capacity,
+                     .transfer = *transfer,
+                     .latency = d.transfer_latency.value_or(efficiencies.link_latency)};
+}
+
+Bytes TransferredKv(const Model& model, Dtype kv_cache_dtype, double tokens) {
+  const Shard whole = MakeShard(
+      model, {.weight_dtype = kv_cache_dtype, .activation_dtype = kv_cache_dtype, .kv_cache_dtype = kv_cache_dtype});
+  Bytes bytes;
+  for (const AttentionGroup& group : whole.attention) {
+    const double kept = group.window > 0 ? std::min(tokens, group.window) : tokens;
+    bytes += group.layers * kept * whole.kv_elements * whole.kv;
+  }
+  return bytes;
+}
+
+Seconds ExposedTransfer(Seconds whole, Seconds prefill, double layers, bool layerwise) {
+  if (!layerwise) return whole;
+  return std::max(whole / layers, whole - prefill * ((layers - 1) / layers));
+}
+
+}  // namespace foretoken

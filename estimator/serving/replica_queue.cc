@@ -1,0 +1,203 @@
+#include "estimator/serving/replica_queue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "estimator/phases/capacity.h"
+#include "estimator/phases/memory_use.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// `count` prompts that have `tokens` together. Where only one of both is stated, they are as long as the request's.
+Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& workload) {
+  const double like_this = std::max<double>(1, workload.fresh_tokens());
+  if (!tokens) return {.count = count, .tokens = like_this};
+  if (count <= 0) count = std::ceil(*tokens / like_this);
+  return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
+}
+
+// Prompts that are being prefilled hold a seat and memory: they are no more than there is room for beside those
+// running.
+Prompts Admitted(const LiveLoad& load, const Workload& workload, double largest_batch) {
+  const Prompts prompts = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), workload);
+  if (prompts.count <= 0) return prompts;
+  const double most = load.max_num_seqs ? std::min<double>(*load.max_num_seqs, largest_batch) : largest_batch;
+  const double slots = std::max(1.0, most - load.running_sequences.value_or(0));
+  return PromptsOf(std::min(prompts.count, slots), load.in_flight_prefill_tokens, workload);
+}
+
+// Whatever batch the request is: who runs and waits are those of an engine that works in steps.
+double StepTokens(const Deployment& deployment, const LiveLoad& load) {
+  const std::optional<int>& chunk = deployment.prefill_chunk_tokens;
+  if (!load.max_num_batched_tokens) return chunk.value_or(kStepTokens);
+  const int left = std::max(1, *load.max_num_batched_tokens - load.running_sequences.value_or(0));
+  return std::min(left, chunk.value_or(left));
+}
+
+// KV cache, in tokens of the prompts' blocks.
+struct KvRoom {
+  double free = 0;      // now
+  double after = 0;     // when those running have ended
+  double needed = 0;    // by all prompts without a seat
+  double smallest = 0;  // prompt of them, at least 1
+  double largest = 0;
+};
+
+// What memory leaves free beside those running, where the engine does not tell: by bytes, as a layer with a window
+// keeps no more than it of a long sequence.
+KvRoom RoomInMemory(const Replica& replica, const ReplicaQueue& queue) {
+  const Workload& w = replica.scenario.workload;
+  const Capacity& c = replica.capacity;
+  const Shard& shard = replica.model.shard;
+  const Bytes per_token = c.kv_per_sequence / (static_cast<double>(w.prompt_tokens) + w.output_tokens);
+  const double sequences = queue.running + queue.in_flight.count + queue.waiting.count + queue.arriving.count;
+  const Bytes all = RoomForKv(c, c.activations(std::min(sequences, c.largest_batch)));
+  const Bytes held = queue.running * KvPerSequence(shard, std::ceil(queue.context));
+  return {.free = std::floor(std::max(Bytes(0), all - held) / per_token), .after = std::floor(all / per_token)};
+}
+
+KvRoom RoomFor(const Replica& replica, const ReplicaQueue& queue) {
+  const Workload& w = replica.scenario.workload;
+  const LiveLoad& load = *replica.scenario.live_load;
+  const auto blocks = [&](double tokens) { return std::ceil(tokens / load.kv_block_tokens) * load.kv_block_tokens; };
+  const double own = blocks(w.prefix_load ? w.prompt_tokens : w.fresh_tokens());
+  const double waiting = blocks(queue.waiting.tokens);
+  KvRoom room = RoomInMemory(replica, queue);
+  if (load.free_kv_tokens) {
+    room.free = *load.free_kv_tokens;
+    room.after = room.free + queue.running * queue.context;
+  }
+  room.needed = queue.waiting.count * waiting + queue.arriving.count * own;
+  room.smallest = std::max(1.0, queue.waiting.count > 0 ? std::min(waiting, own) : own);
+  room.largest = queue.waiting.count > 0 ? std::max(waiting, own) : own;
+  return room;
+}
+
+// What those who run and join will add while the request decodes, against what is left.
+void WarnOfPreemption(const Replica& replica, const ReplicaQueue& b, const KvRoom& room,
+                      std::vector<Warning>& warnings) {
+  const double steps = replica.scenario.workload.output_tokens;
+  const double joining = b.in_flight.count + b.waiting.count + b.arriving.count;
+  const double growth = b.running * std::min(steps, b.remaining.value_or(steps)) + joining * steps;
+  const double left = room.free - room.needed;
+  if (growth <= left) return;
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat("the KV cache fills while decoding: up to ", growth, " tokens more, ", left,
+                                   " left; the engine then preempts, which is not counted"),
+                      "live_load.free_kv_tokens"});
+}
+
+absl::Status CheckWait(const ReplicaQueue& queue, double prompts, std::string_view field,
+                       std::vector<Warning>& warnings) {
+  const absl::string_view full(field.data(), field.size());
+  if (queue.running > 0 && !queue.remaining) {
+    return Refusal(Reason::kInvalidField, "live_load.remaining_output_tokens",
+                   absl::StrCat("remaining_output_tokens is required: ", full, " leaves no room for ", prompts,
+                                " more, so one has to wait until a running sequence ends"));
+  }
+  warnings.push_back({WarningCode::kWaves,
+                      absl::StrCat(full, " leaves no room for all of ", prompts,
+                                   " prompts; the request waits until others have ended"),
+                      std::string(field)});
+  return absl::OkStatus();
+}
+
+// How many wait decides who finds a seat: a guess from their tokens alone may be far off.
+Prompts Waiting(const LiveLoad& load, const Workload& workload, std::vector<Warning>& warnings) {
+  const double stated = load.waiting_requests.value_or(0);
+  const double tokens = load.queued_prefill_tokens.value_or(0);
+  if (stated > 0) return PromptsOf(stated, load.queued_prefill_tokens, workload);
+  const Prompts guessed = PromptsOf(0, tokens, workload);
+  if (tokens > 0) {
+    warnings.push_back({WarningCode::kFigureAbsent,
+                        absl::StrCat("waiting_requests is absent or 0 beside ", tokens,
+                                     " queued_prefill_tokens; taken as ", guessed.count, ", as long as this request"),
+                        "live_load.waiting_requests"});
+  }
+  return guessed;
+}
+
+absl::Status NoRoomEver(const KvRoom& room) {
+  return Refusal(Reason::kOutOfMemory, "live_load.free_kv_tokens",
+                 absl::StrCat("a prompt needs ", room.largest, " tokens of KV cache; there are ", room.free, ", and ",
+                              room.after, " when the running sequences have ended"));
+}
+
+// REQUIRES: not all prompts have a seat, and the running sequences end.
+BatchSlots WaitForSlots(const Workload& workload, const ReplicaQueue& b, const KvRoom& room, double most) {
+  const double prompts = b.waiting.count + b.arriving.count;
+  const double admitted = b.running + b.in_flight.count;
+  const Completions completions = b.WhenTheyEnd();
+  const double hold = std::max(1.0, static_cast<double>(workload.output_tokens));
+  // In the room that prompts leave each other, counted as if all were as long as the longest.
+  const double prompt = std::max(1.0, room.largest);
+  const auto whole = [&](double tokens) { return std::floor(tokens / prompt) * prompt; };
+  const double each = b.running > 0 ? (room.after - room.free) / b.running : 0;  // of those running, tokens
+  const double again = b.running > 0 ? (whole(room.after) - whole(room.free)) / b.running : 0;
+  const SlotRelease kv{
+      .completions = completions, .each = each, .again = again, .joined = whole(room.free), .hold = hold};
+  BatchSlots slots{.must_wait = true, .steps = kv.StepsUntil(room.needed - room.free), .batch = most};
+  if (most < kInfinity) {
+    const SlotRelease batch{.completions = completions, .joined = std::max(0.0, most - b.running), .hold = hold};
+    // Where those running take all seats, the prompts in flight are some of theirs.
+    slots.steps = std::max(slots.steps, batch.StepsUntil(std::min(admitted, most) + prompts - most));
+  }
+  const double now = std::floor(room.free / room.smallest);
+  slots.taken = std::min(std::max(most, admitted), admitted + std::min(prompts, now));
+  slots.kv = b.in_flight.count + now;
+  slots.kv_per_ended = each / room.smallest;
+  return slots;
+}
+
+}  // namespace
+
+ReplicaQueue ReadReplicaQueue(const Replica& replica, std::vector<Warning>& warnings) {
+  const Scenario& scenario = replica.scenario;
+  const Workload& w = scenario.workload;
+  const LiveLoad& load = *scenario.live_load;
+  const double usual = w.mean_context();
+  const bool guessed = load.running_sequences.value_or(0) > 0 && !load.running_context_tokens;
+  if (guessed) {
+    warnings.push_back({WarningCode::kFigureAbsent,
+                        absl::StrCat("running_context_tokens is absent; taken as this request's mean of ", usual),
+                        "live_load.running_context_tokens"});
+  }
+  return {.running = static_cast<double>(load.running_sequences.value_or(0)),
+          .context = load.running_context_tokens.value_or(usual),
+          .remaining = load.remaining_output_tokens,
+          .in_flight = Admitted(load, w, replica.capacity.largest_batch),
+          .waiting = Waiting(load, w, warnings),
+          .arriving = {.count = replica.capacity.batch, .tokens = static_cast<double>(w.fresh_tokens())},
+          .step_tokens = StepTokens(scenario.deployment, load)};
+}
+
+double BatchSlots::Joined(double running, double left) const {
+  return std::max(1.0, std::min(batch - left, std::floor(kv + kv_per_ended * (running - left))));
+}
+
+absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, const ReplicaQueue& queue,
+                                          std::vector<Warning>& warnings) {
+  const double prompts = queue.waiting.count + queue.arriving.count;
+  const KvRoom room = RoomFor(replica, queue);
+  const std::optional<int>& limit = replica.scenario.live_load->max_num_seqs;
+  const double most = limit ? *limit : kInfinity;
+  const double slots = std::max(0.0, most - queue.running - queue.in_flight.count);
+  if (prompts <= slots && room.needed <= room.free) {
+    WarnOfPreemption(replica, queue, room, warnings);
+    return BatchSlots{};
+  }
+  if (room.after < room.largest) return NoRoomEver(room);
+  const bool batch_is_fuller = slots * room.needed < prompts * room.free;
+  const std::string_view full = batch_is_fuller ? "live_load.max_num_seqs" : "live_load.free_kv_tokens";
+  if (absl::Status status = CheckWait(queue, prompts, full, warnings); !status.ok()) return status;
+  return WaitForSlots(replica.scenario.workload, queue, room, most);
+}
+
+}  // namespace foretoken

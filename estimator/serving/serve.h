@@ -1,0 +1,28 @@
+// How requests meet the engine: each batching policy turns a scenario into the times of one request.
+//
+//   static            batch.h           all prompts together, the batch ends with its longest sequence
+//   dynamic           dynamic_batch.h   static batches that form from requests that arrive at a rate
+//   closed loop       closed_loop.h     continuous batching at constant concurrency
+//   live load         live_load.h       continuous batching, at a replica whose present load is stated
+//   open loop         open_loop.h       continuous batching of requests that arrive at a rate
+//   disaggregated     disaggregated.h   prompts are prefilled on other replicas
+//
+// Formulas, sources and worked numbers: docs/model.md, "Serving".
+#ifndef FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
+#define FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "estimator/scenario/estimate.h"
+#include "estimator/serving/served.h"
+
+namespace foretoken {
+
+// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled; kInvalidField where
+// the policy needs a field that is absent.
+absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_SERVING_SERVE_H_

@@ -1,0 +1,75 @@
+#include "estimator/step/collective.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+// Reduce-scatter and all-gather move the same bytes.
+MessageTime OneTierAllGather(BytesPerSecond rate, Seconds alpha, double q) {
+  if (q <= 1) return {};
+  return {alpha, (q - 1) / q / rate.value()};
+}
+
+AllReduceTime OneTierAllReduce(BytesPerSecond rate, Seconds alpha, double q) {
+  if (q <= 1) return {};
+  const MessageTime gather = OneTierAllGather(rate, alpha, q);
+  return {.two_shot = gather + gather, .one_shot = {alpha, (q - 1) / rate.value()}};
+}
+
+// Of a message of which each device has one of `parts`.
+MessageTime OfShare(MessageTime time, double parts) { return {time.fixed, time.seconds_per_byte / parts}; }
+
+bool InOneNode(const Fabric& fabric, double devices) {
+  return fabric.devices_per_node <= 0 || devices <= fabric.devices_per_node;
+}
+
+// Whether the stage of `devices` from `first` on and the next one are not all in one node.
+bool LeavesNode(const Fabric& fabric, double first, double devices) {
+  if (fabric.devices_per_node <= 0) return false;
+  const double last = first + 2 * devices - 1;
+  return std::floor(first / fabric.devices_per_node) != std::floor(last / fabric.devices_per_node);
+}
+
+}  // namespace
+
+AllReduceTime MakeAllReduce(const Fabric& fabric, double devices) {
+  if (fabric.free || devices <= 1) return {};
+  if (InOneNode(fabric, devices)) return OneTierAllReduce(fabric.link, fabric.latency, devices);
+  const double inside = fabric.devices_per_node;
+  const double nodes = std::ceil(devices / inside);
+  const MessageTime gather = OneTierAllGather(fabric.link, fabric.latency, inside);
+  const AllReduceTime between = OneTierAllReduce(fabric.scale_out, fabric.latency, nodes);
+  const auto both = [&](const MessageTime& way) { return gather + gather + OfShare(way, inside); };
+  return {.two_shot = both(between.two_shot), .one_shot = both(between.one_shot)};
+}
+
+MessageTime MakeAllGather(const Fabric& fabric, double devices) {
+  if (fabric.free || devices <= 1) return {};
+  if (InOneNode(fabric, devices)) return OneTierAllGather(fabric.link, fabric.latency, devices);
+  const double inside = fabric.devices_per_node;
+  const double nodes = std::ceil(devices / inside);
+  return OfShare(OneTierAllGather(fabric.scale_out, fabric.latency, nodes), inside) +
+         OneTierAllGather(fabric.link, fabric.latency, inside);
+}
+
+Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices) {
+  if (fabric.free || devices <= 1) return Seconds(0);
+  if (InOneNode(fabric, devices)) return sent / fabric.link + fabric.latency;
+  const double outside = (devices - fabric.devices_per_node) / (devices - 1);
+  return std::max(sent * (1 - outside) / fabric.link, sent * outside / fabric.scale_out) + fabric.latency;
+}
+
+Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages) {
+  if (fabric.free) return Seconds(0);
+  double outside = 0;
+  for (double stage = 1; stage < stages; ++stage) {
+    outside += LeavesNode(fabric, (stage - 1) * devices, devices);
+  }
+  const double hops = stages - 1;
+  return (hops - outside) * (message / fabric.link) + hops * fabric.latency +
+         (outside > 0 ? outside * (message / fabric.scale_out) : Seconds(0));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,60 @@
+// Communication between the devices of one deployment: how long a message takes, by the better of the two ways that
+// devices joined by a switch have.
+//
+//   all-reduce of M bytes over q devices, link rate Bn, latency alpha of an exchange among all of them:
+//     two-shot  2 (q-1)/q M/Bn + 2 alpha    each adds up its share of M and hands it out
+//     one-shot  (q-1) M/Bn + alpha          each gets all of M from every other
+//   across nodes: reduce-scatter inside, all-reduce of M/g between, all-gather inside.
+//
+// Source: the custom all-reduce kernels of serving engines. NCCL's rings move as many bytes as two-shot.
+#ifndef FORETOKEN_ESTIMATOR_STEP_COLLECTIVE_H_
+#define FORETOKEN_ESTIMATOR_STEP_COLLECTIVE_H_
+
+#include <algorithm>
+
+#include "estimator/base/units.h"
+
+namespace foretoken {
+
+// Links as reached. Rates are one direction, summed per device.
+struct Fabric {
+  BytesPerSecond link;          // inside a node
+  BytesPerSecond scale_out;     // between nodes; used past devices_per_node
+  Seconds latency;              // alpha
+  double devices_per_node = 0;  // 0: all devices are in one node
+  bool free = false;            // the speed of light: communication costs nothing
+};
+
+// The time of a collective as a line over the bytes of its message.
+struct MessageTime {
+  Seconds fixed;
+  double seconds_per_byte = 0;
+
+  Seconds operator()(Bytes message) const { return fixed + Seconds(seconds_per_byte * message.value()); }
+  friend MessageTime operator+(MessageTime a, MessageTime b) {
+    return {a.fixed + b.fixed, a.seconds_per_byte + b.seconds_per_byte};
+  }
+};
+
+// The ways of an all-reduce between given devices; the better one for the message is taken.
+struct AllReduceTime {
+  MessageTime two_shot, one_shot;
+
+  Seconds operator()(Bytes message) const { return std::min(two_shot(message), one_shot(message)); }
+};
+
+// All formulas take q >= 1 devices and give 0 for q = 1.
+AllReduceTime MakeAllReduce(const Fabric& fabric, double devices);
+
+// Each device ends with all q shares of `message`.
+MessageTime MakeAllGather(const Fabric& fabric, double devices);
+
+// Each device sends `sent` bytes in all, evenly to the q - 1 others.
+Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
+// A message from every device to the one of its rank in the next stage, through all stages of `devices` each. A hop in
+// which a device sends to another node takes the time of that.
+Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_STEP_COLLECTIVE_H_

@@ -1,0 +1,96 @@
+#include "estimator/step/operators.h"
+
+namespace foretoken {
+namespace {
+
+OperatorKind KindOf(Matrix::Kind kind) {
+  switch (kind) {
+    case Matrix::Kind::kQkv:
+      return OperatorKind::kQkvProj;
+    case Matrix::Kind::kLatentDown:
+      return OperatorKind::kLatentDownProj;
+    case Matrix::Kind::kLatentQueryUp:
+      return OperatorKind::kLatentQueryProj;
+    case Matrix::Kind::kLatentUp:
+      return OperatorKind::kLatentUpProj;
+    case Matrix::Kind::kOut:
+      return OperatorKind::kOutProj;
+    case Matrix::Kind::kMlpUp:
+      return OperatorKind::kMlpUp;
+    case Matrix::Kind::kMlpDown:
+      return OperatorKind::kMlpDown;
+    case Matrix::Kind::kSharedUp:
+      return OperatorKind::kSharedMlpUp;
+    case Matrix::Kind::kSharedDown:
+      return OperatorKind::kSharedMlpDown;
+    case Matrix::Kind::kRouter:
+      return OperatorKind::kRouter;
+  }
+  return OperatorKind::kRouter;  // not reached: the compiler warns of a kind without a case
+}
+
+struct Gemm {
+  OperatorKind kind;
+  double count, n, k;
+  Bytes bytes_per_weight, bytes_per_input;
+  FlopsPerSecond rate;
+};
+
+MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& machine) {
+  MatrixOperator matrix{.kind = g.kind, .count = g.count, .n = g.n, .k = g.k};
+  matrix.flops_per_row = Flops(2 * g.n * g.k);
+  matrix.weights = g.n * g.k * g.bytes_per_weight;
+  matrix.bytes_per_row = g.k * g.bytes_per_input + g.n * shard.residual;
+  matrix.compute_per_row = matrix.flops_per_row / g.rate;
+  matrix.memory = matrix.weights / machine.weight_read;
+  matrix.memory_per_row = matrix.bytes_per_row / machine.weight_read;
+  return matrix;
+}
+
+ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Machine& machine) {
+  const auto expert = [&](OperatorKind kind, double n, double k) {
+    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.expert_gemm}, shard, machine);
+  };
+  return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
+          .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
+          .log_missed = LogMissed(e.num_experts, e.chosen),
+          .chance = MakeShareChance(e.num_experts, e.expert_parallel),
+          .gather = MakeAllGather(machine.fabric, e.devices)};
+}
+
+TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {
+  return {per_token, per_token / machine.elementwise};
+}
+
+// Norms and residuals, MLP activation, and the KV written: bytes of one pass; about twice that when not fused.
+Bytes ElementwiseBytes(const Shard& s, bool unfused) {
+  const double entering = s.norms_per_layer * s.hidden + s.elementwise_width;
+  const double others = s.norms_per_layer * s.hidden + (s.mlp_matrices - 1) * s.elementwise_width;
+  return s.layers * ((unfused ? 2 : 1) * (entering * s.activation + others * s.residual) + s.kv_elements * s.kv);
+}
+
+}  // namespace
+
+StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool unfused_elementwise) {
+  StepOperatorSet set;
+  for (const Matrix& m : shard.matrices) {
+    const MatrixOperator matrix =
+        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation, machine.gemm}, shard, machine);
+    if (m.kind < Matrix::Kind::kOut) {
+      set.before_attention.push_back(matrix);
+    } else {
+      set.after_attention.push_back(matrix);
+    }
+  }
+  if (shard.experts) set.experts = MakeExperts(*shard.experts, shard, machine);
+  set.head =
+      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual, machine.head_gemm},
+                 shard, machine);
+  set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.residual), machine);
+  set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
+  set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);
+  set.logits_gather = MakeAllGather(machine.fabric, shard.tensor_parallel);
+  return set;
+}
+
+}  // namespace foretoken

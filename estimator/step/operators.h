@@ -1,0 +1,85 @@
+// The operators of a step, and which of their figures (model, deployment, hardware) alone decide: derived once, so that
+// a step of a given shape is a few multiplications an operator.
+#ifndef FORETOKEN_ESTIMATOR_STEP_OPERATORS_H_
+#define FORETOKEN_ESTIMATOR_STEP_OPERATORS_H_
+
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "estimator/scenario/efficiencies.h"
+#include "estimator/step/collective.h"
+#include "estimator/step/experts.h"
+#include "estimator/step/machine.h"
+#include "estimator/step/shard.h"
+
+namespace foretoken {
+
+enum class OperatorKind {
+  kEmbedding,
+  kQkvProj,
+  kLatentDownProj,
+  kLatentQueryProj,
+  kLatentUpProj,
+  kLatentExpand,
+  kPrefillAttention,
+  kDecodeAttention,
+  kOutProj,
+  kMlpUp,
+  kMlpDown,
+  kSharedMlpUp,
+  kSharedMlpDown,
+  kRouter,
+  kExpertUp,
+  kExpertDown,
+  kExpertRows,
+  kElementwise,
+  kAllReduce,
+  kExpertExchange,
+  kStageTransfer,
+  kLmHead,
+  kLogitsGather,
+};
+
+// `count` products of M rows by an N x K matrix, each matrix read once, as lines over M.
+struct MatrixOperator {
+  OperatorKind kind = OperatorKind::kQkvProj;
+  double count = 0;
+  double n = 0, k = 0;
+  Flops flops_per_row;      // 2 N K
+  Bytes weights;            // N K w
+  Bytes bytes_per_row;      // K a + N a_r
+  Seconds compute_per_row;  // at the reached rate; a product of few rows takes the time of M + M0
+  Seconds memory;           // of the weights, at the reached rate
+  Seconds memory_per_row;
+};
+
+// Bytes that pass memory once for every token.
+struct TrafficOperator {
+  Bytes bytes_per_token;
+  Seconds memory_per_token;
+};
+
+// The routed experts of all layers: one expert's products, and how many of them a step needs.
+struct ExpertOperators {
+  MatrixOperator up, down;
+  double log_missed = 0;  // LogMissed of E and K
+  ShareChance chance;     // of E and ep
+  MessageTime gather;     // of the tokens of all replicas, or of what was made of them
+};
+
+struct StepOperatorSet {
+  absl::InlinedVector<MatrixOperator, 4> before_attention;
+  absl::InlinedVector<MatrixOperator, 7> after_attention;
+  std::optional<ExpertOperators> experts;
+  MatrixOperator head;
+  TrafficOperator embedding;
+  TrafficOperator elementwise;
+  AllReduceTime all_reduce;
+  MessageTime logits_gather;
+};
+
+StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool unfused_elementwise);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_STEP_OPERATORS_H_

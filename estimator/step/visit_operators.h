@@ -1,0 +1,242 @@
+// Every operator of a step, written once: callers take of each what they need (its time, its FLOPs, its bytes), and the
+// compiler leaves out the rest. For the core model's own use; others call step.h.
+#ifndef FORETOKEN_ESTIMATOR_STEP_VISIT_OPERATORS_H_
+#define FORETOKEN_ESTIMATOR_STEP_VISIT_OPERATORS_H_
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/step/attention.h"
+#include "estimator/step/experts.h"
+#include "estimator/step/step.h"
+
+namespace foretoken {
+
+// `runs` times the products of `m` with `rows` rows each.
+inline OperatorCost MatrixCost(const StepModel& model, const MatrixOperator& m, double rows, double runs) {
+  const double half_rows = model.efficiencies.gemm_half_rows;
+  return {.kind = m.kind,
+          .count = runs,
+          .flops = runs * (rows * m.flops_per_row),
+          .bytes = runs * (m.weights + rows * m.bytes_per_row),
+          .compute = runs * ((rows + half_rows) * m.compute_per_row),
+          .memory = runs * (m.memory + rows * m.memory_per_row),
+          .weights = runs * m.weights,
+          .rows = rows,
+          .n = m.n,
+          .k = m.k};
+}
+
+inline OperatorCost TrafficCost(OperatorKind kind, const TrafficOperator& traffic, double tokens, double count) {
+  return {.kind = kind,
+          .count = count,
+          .bytes = tokens * traffic.bytes_per_token,
+          .memory = tokens * traffic.memory_per_token,
+          .rows = tokens};
+}
+
+inline OperatorCost PrefillAttentionCost(const StepModel& model, const AttentionGroup& group, const StepShape& shape) {
+  const Shard& s = model.shard;
+  const double runs = group.layers * shape.prefill_sequences;
+  const double n = shape.prefill_tokens;
+  const double p = shape.prefill_prior;
+  const double dims = s.prefill_qk_dim + s.prefill_v_dim;
+  const Flops flops(2 * CausalPairs(group, n, p) * s.heads * dims * runs);
+  Bytes bytes = runs * (PositionsRead(group, n, p) * s.kv_elements * s.kv + n * s.heads * dims * s.residual);
+  if (model.attention_kernel == AttentionKernel::kNaive) {
+    bytes += runs * 4 * n * (p + n) * s.heads * s.residual;  // scores written, read, normalised, read again
+  }
+  return {.kind = OperatorKind::kPrefillAttention,
+          .count = group.layers,
+          .flops = flops,
+          .bytes = bytes,
+          .compute = flops / model.machine.prefill_attention,
+          .memory = bytes / model.machine.kv_read};
+}
+
+// Attention of decoding sequences alone, over the layers of one group: proportional to the context, which each of
+// `tokens` new ones per sequence sees whole. Their keys and values are read once; as rows of one matrix product they
+// take at least what one row takes on the vector units.
+inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionGroup& group, double sequences,
+                                        double context, double tokens) {
+  const Shard& s = model.shard;
+  const Machine& m = model.machine;
+  const double seen = group.layers * sequences * VisibleContext(group, context);
+  const Flops row(2 * seen * s.heads * (s.decode_qk_dim + s.decode_v_dim));
+  const Seconds one = row / (s.latent_rank > 0 ? m.prefill_attention : m.decode_attention);
+  const Flops flops = tokens * row;
+  const Bytes bytes = seen * s.kv_elements * s.kv;
+  return {.kind = OperatorKind::kDecodeAttention,
+          .count = group.layers,
+          .flops = flops,
+          .bytes = bytes,
+          .compute = tokens > 1 ? std::max(one, flops / m.prefill_attention) : one,
+          .memory = bytes / m.kv_read};
+}
+
+// MLA: cached latents of the prior context are expanded to keys and values again for every chunk.
+inline OperatorCost LatentExpansionCost(const StepModel& model, const StepShape& shape) {
+  const Shard& s = model.shard;
+  const double rows = shape.prefill_sequences * shape.prefill_prior;
+  const Flops flops(2 * rows * s.latent_rank * s.heads * s.latent_expand_dim * s.layers);
+  const Bytes bytes = s.layers * rows * (s.latent_rank + s.heads * s.latent_expand_dim) * s.residual;
+  return {.kind = OperatorKind::kLatentExpand,
+          .count = s.layers,
+          .flops = flops,
+          .bytes = bytes,
+          .compute = flops / model.machine.gemm,
+          .memory = bytes / model.machine.elementwise,
+          .rows = rows};
+}
+
+// Which experts a step needs.
+struct ExpertUse {
+  double on_rank = 0;  // distinct ones of the busiest device, per layer
+  double rows = 0;     // tokens of each
+};
+
+// Tokens whose expert choices are independent of each other. Identical prompts choose as one of them does; those that
+// decode beside them as one more.
+inline double IndependentTokens(const StepModel& model, const StepShape& shape, double group_tokens) {
+  if (model.expert_routing == ExpertRouting::kIndependent) return group_tokens;
+  double one_of_each = 0;
+  if (shape.prefill_sequences > 0) one_of_each += shape.prefill_tokens;
+  if (shape.decode_sequences > 0) one_of_each += shape.decode_tokens;
+  return std::min(one_of_each, group_tokens);
+}
+
+// REQUIRES: a model with experts; a step with tokens.
+inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
+  const ExpertShard& e = *model.shard.experts;
+  const double tokens = shape.Tokens() * e.replicas;
+  if (model.efficiencies.speed_of_light) return {.on_rank = e.chosen / e.expert_parallel, .rows = tokens};
+  const ExpertOperators& experts = *model.operators.experts;
+  const double distinct = DistinctExperts(e.num_experts, experts.log_missed, IndependentTokens(model, shape, tokens));
+  const double routed = tokens * e.chosen;
+  ExpertUse use{.on_rank = BusiestShare(e.num_experts, e.expert_parallel, experts.chance, distinct),
+                .rows = routed / distinct};
+  if (e.load_imbalance > 1) {
+    use.rows = std::max(use.rows, e.load_imbalance * routed / (e.expert_parallel * use.on_rank));
+  }
+  return use;
+}
+
+// The rows of the busiest device pass memory three times beside their products: sorted to experts they are read and
+// written, and read again to be added up.
+inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use) {
+  const Shard& s = model.shard;
+  const double rows = use.on_rank * use.rows;
+  const Bytes bytes = s.experts->layers * rows * s.hidden * (2 * s.activation + s.residual);
+  return {.kind = OperatorKind::kExpertRows,
+          .count = s.experts->layers,
+          .bytes = bytes,
+          .memory = bytes / model.machine.elementwise};
+}
+
+// Bytes of one layer's tokens that a device sends: as they enter the experts, and as they leave them.
+struct Exchanged {
+  Bytes dispatched, combined;
+};
+
+// The tensor-parallel devices of a replica hold the same tokens: each sends its share of them, `copies` times.
+inline Exchanged Exchange(const Shard& shard, double tokens, double copies) {
+  const double elements = tokens / shard.tensor_parallel * copies * shard.hidden;
+  return {elements * shard.activation, elements * shard.residual};
+}
+
+// Every device gets the tokens of all; what they made of them is added up on the way back.
+inline OperatorCost ExpertGatherCost(const StepModel& model, double tokens) {
+  const ExpertShard& e = *model.shard.experts;
+  const Exchanged sent = Exchange(model.shard, tokens, e.devices - 1);
+  const Exchanged all = Exchange(model.shard, tokens, e.devices);
+  const MessageTime& gather = model.operators.experts->gather;
+  return {.kind = OperatorKind::kExpertExchange,
+          .count = 2 * e.layers,
+          .sent = e.layers * (sent.dispatched + sent.combined),
+          .communication = e.layers * (gather(all.dispatched) + gather(all.combined))};
+}
+
+// A token goes to the devices that hold its experts, devices/ep a part of each. All wait for the busiest, which gets
+// load_imbalance times as much as the others send.
+inline OperatorCost ExpertAllToAllCost(const StepModel& model, double tokens) {
+  const ExpertShard& e = *model.shard.experts;
+  const double copies = std::min(e.chosen, e.expert_parallel) / e.expert_parallel * (e.devices - 1);
+  const Exchanged sent = Exchange(model.shard, tokens, copies);
+  const auto time = [&](Bytes bytes) { return AllToAll(model.machine.fabric, e.load_imbalance * bytes, e.devices); };
+  return {.kind = OperatorKind::kExpertExchange,
+          .count = 2 * e.layers,
+          .sent = e.layers * (sent.dispatched + sent.combined),
+          .communication = e.layers * (time(sent.dispatched) + time(sent.combined))};
+}
+
+inline OperatorCost AllReduceCost(const StepModel& model, Bytes message) {
+  const Shard& s = model.shard;
+  const double count = s.layers * s.all_reduces_per_layer;
+  return {.kind = OperatorKind::kAllReduce,
+          .count = count,
+          .sent = count * 2 * (s.tensor_parallel - 1) / s.tensor_parallel * message,
+          .communication = count * model.operators.all_reduce(message)};
+}
+
+inline OperatorCost StageTransferCost(const StepModel& model, Bytes message) {
+  const Shard& s = model.shard;
+  const double count = s.stages - 1;
+  const Bytes part = message / s.tensor_parallel;
+  return {.kind = OperatorKind::kStageTransfer,
+          .count = count,
+          .sent = count * part,
+          .communication = StageTransfers(model.machine.fabric, part, s.tensor_parallel, s.stages)};
+}
+
+inline OperatorCost LogitsGatherCost(const StepModel& model, double rows) {
+  const Shard& s = model.shard;
+  const Bytes message = rows * s.vocab * s.tensor_parallel * s.residual;
+  return {.kind = OperatorKind::kLogitsGather,
+          .count = 1,
+          .sent = message / s.tensor_parallel,
+          .communication = model.operators.logits_gather(message)};
+}
+
+// Calls `visit` with every operator, in the order of execution.
+template <typename Visit>
+void VisitOperators(const StepModel& model, const StepShape& shape, const Visit& visit) {
+  const Shard& s = model.shard;
+  const StepOperatorSet& set = model.operators;
+  const double tokens = shape.Tokens();
+  visit(TrafficCost(OperatorKind::kEmbedding, set.embedding, tokens, 1));
+  for (const MatrixOperator& m : set.before_attention) visit(MatrixCost(model, m, tokens, m.count));
+  if (s.latent_rank > 0 && shape.prefill_prior > 0 && shape.prefill_sequences > 0) {
+    visit(LatentExpansionCost(model, shape));
+  }
+  for (const AttentionGroup& group : s.attention) {
+    if (shape.prefill_sequences > 0) visit(PrefillAttentionCost(model, group, shape));
+    if (shape.decode_sequences > 0) {
+      visit(DecodeAttentionCost(model, group, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
+    }
+  }
+  for (const MatrixOperator& m : set.after_attention) visit(MatrixCost(model, m, tokens, m.count));
+  if (set.experts && tokens > 0) {
+    const ExpertUse use = UseExperts(model, shape);
+    for (const MatrixOperator* m : {&set.experts->up, &set.experts->down}) {
+      visit(MatrixCost(model, *m, use.rows, s.experts->layers * use.on_rank));
+    }
+    // The floor's kernels sort and add up as they multiply.
+    if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
+    // One replica: its devices hold all tokens already.
+    if (s.experts->replicas > 1) {
+      const bool gathered = s.experts->exchange == ExpertExchange::kAllGather;
+      visit(gathered ? ExpertGatherCost(model, tokens) : ExpertAllToAllCost(model, tokens));
+    }
+  }
+  visit(TrafficCost(OperatorKind::kElementwise, set.elementwise, tokens, s.layers));
+  const Bytes message = tokens * s.hidden * s.residual;
+  if (s.tensor_parallel > 1) visit(AllReduceCost(model, message));
+  if (s.stages > 1) visit(StageTransferCost(model, message));
+  if (shape.logits_rows <= 0) return;
+  visit(MatrixCost(model, set.head, shape.logits_rows, 1));
+  if (s.tensor_parallel > 1) visit(LogitsGatherCost(model, shape.logits_rows));
+}
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_STEP_VISIT_OPERATORS_H_

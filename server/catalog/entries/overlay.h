@@ -1,0 +1,73 @@
+// Bundled entries overlaid by registered ones, kept up to date change by change: an entry that did not change is
+// never parsed again.
+#ifndef FORETOKEN_SERVER_CATALOG_ENTRIES_OVERLAY_H_
+#define FORETOKEN_SERVER_CATALOG_ENTRIES_OVERLAY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "server/catalog/entries/bundle.h"
+#include "server/catalog/entries/entry_kind.h"
+#include "server/catalog/entries/snapshot.h"
+#include "server/catalog/store/store.h"
+
+namespace foretoken::catalog {
+
+// A stored entry as a record, as Overlay shows it but for the dtypes of its profiles.
+// Errors: DATA_LOSS or INVALID_ARGUMENT: this version cannot read it.
+template <typename Kind>
+absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled);
+
+// Not thread-safe; the snapshots are.
+class Overlay {
+ public:
+  explicit Overlay(Bundle bundle);
+
+  // What is registered is exactly this. True: that changes the catalog or its revision.
+  bool Reset(StoreContents contents);
+  // What is registered changed so; changes come in order of revisions. Those up to `after` are known and skipped.
+  bool Apply(StoreChanges changes, int64_t after);
+
+  // Everything at the last revision given.
+  std::shared_ptr<const Snapshot> MakeSnapshot() const;
+  int64_t revision() const { return revision_; }
+
+  // What is bundled, as its files say it.
+  const Collection<HardwareRecord>& bundled(HardwareKind) const { return *bundled_hardware_; }
+  const Collection<ModelRecord>& bundled(ModelKind) const { return *bundled_models_; }
+
+  // What the store holds and this version cannot read, by name ("hardware/my-chip").
+  const std::map<std::string, v1::SkippedEntry>& skipped() const { return skipped_; }
+
+ private:
+  // The records of one kind that change, by id; null: the registered one is gone.
+  template <typename Record>
+  using Changes = std::map<std::string, std::shared_ptr<const Record>>;
+
+  void ApplyEntries(const std::vector<StoredEntry>& entries);
+  void NoteFault(const StoredEntry& entry, const std::string& reason);
+  // Notes the entry's etag and fault, and what to show in its place.
+  template <typename Kind>
+  void Note(const StoredEntry& entry, Changes<typename Kind::Record>& changes);
+  template <typename Kind>
+  void Merge(const Changes<typename Kind::Record>& changes,
+             std::shared_ptr<const Collection<typename Kind::Record>>& in);
+  // Adds to `hardware` what names one of the changed models in a profile, and resolves the profiles of all there.
+  void ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const;
+
+  std::string bundle_digest_;
+  std::shared_ptr<const ShippedCalibrations> calibrations_;
+  std::shared_ptr<const Collection<HardwareRecord>> bundled_hardware_, hardware_;
+  std::shared_ptr<const Collection<ModelRecord>> bundled_models_, models_;
+  int64_t revision_ = 0;
+  absl::flat_hash_map<std::pair<EntryKind, std::string>, std::string> etags_;  // of what is stored, readable or not
+  std::map<std::string, v1::SkippedEntry> skipped_;
+};
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_ENTRIES_OVERLAY_H_

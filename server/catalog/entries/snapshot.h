@@ -1,0 +1,101 @@
+// The catalog at one moment: bundled entries overlaid by registered ones. Immutable, so any number of threads may
+// read it without locks, and everything that one call answers comes from one snapshot.
+#ifndef FORETOKEN_SERVER_CATALOG_ENTRIES_SNAPSHOT_H_
+#define FORETOKEN_SERVER_CATALOG_ENTRIES_SNAPSHOT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "estimator/methods/step_model_cache.h"
+#include "estimator/scenario/calibration.h"
+#include "estimator/scenario/hardware.h"
+#include "estimator/scenario/model.h"
+#include "foretoken/v1/catalog_service.pb.h"
+
+namespace foretoken::catalog {
+
+// An entry in both its forms: as the API shows it, and as the core model reads it.
+struct HardwareRecord {
+  v1::HardwareEntry entry;
+  Hardware hardware;
+};
+struct ModelRecord {
+  v1::ModelEntry entry;
+  Model model;
+};
+
+// The calibrations that ship, in both forms.
+struct ShippedCalibrations {
+  ShippedCalibrations() = default;
+  ShippedCalibrations(std::vector<v1::CalibrationSpec> sorted, std::vector<Calibration> parsed)
+      : specs(std::move(sorted)), parsed(std::move(parsed)) {}
+
+  const std::vector<v1::CalibrationSpec> specs;  // sorted by id
+  const Calibrations parsed;
+};
+
+// The records of one kind. Records are shared from one collection to the next, so that a change of one entry costs a
+// copy of pointers, whatever the others weigh.
+template <typename Record>
+class Collection {
+ public:
+  using Pointer = std::shared_ptr<const Record>;
+
+  // REQUIRES: sorted by id, each id once.
+  explicit Collection(std::vector<Pointer> records);
+  Collection(const Collection&) = delete;  // the map points into the records
+  Collection& operator=(const Collection&) = delete;
+
+  const std::vector<Pointer>& records() const { return records_; }
+  // Null: there is none.
+  const Record* Find(std::string_view id) const;
+
+ private:
+  std::vector<Pointer> records_;
+  absl::flat_hash_map<absl::string_view, const Record*> by_id_;
+};
+
+class Snapshot {
+ public:
+  Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
+           std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
+           std::shared_ptr<const ShippedCalibrations> calibrations);
+
+  // The entry of this id.
+  //
+  // Errors, about `field`: kUnknownId (NOT_FOUND) naming the closest ids; kInvalidField where it is too long to be one.
+  absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
+  absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
+
+  // Those that ship; registered ones are of their hardware.
+  const Calibrations& calibrations() const { return calibrations_->parsed; }
+  const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
+
+  // What was derived from this snapshot's models, hardware and calibrations so far.
+  const StepModelCache& step_models() const { return step_models_; }
+
+  // All entries, by id.
+  const std::vector<std::shared_ptr<const HardwareRecord>>& hardware() const { return hardware_->records(); }
+  const std::vector<std::shared_ptr<const ModelRecord>>& models() const { return models_->records(); }
+
+  const v1::CatalogRevision& revision() const { return revision_; }
+
+  // The same catalog under another revision message.
+  std::shared_ptr<const Snapshot> WithRevision(v1::CatalogRevision revision) const;
+
+ private:
+  std::shared_ptr<const Collection<HardwareRecord>> hardware_;
+  std::shared_ptr<const Collection<ModelRecord>> models_;
+  v1::CatalogRevision revision_;
+  std::shared_ptr<const ShippedCalibrations> calibrations_;
+  StepModelCache step_models_;
+};
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_ENTRIES_SNAPSHOT_H_

@@ -1,0 +1,15 @@
+// Fingerprints of contents.
+#ifndef FORETOKEN_SERVER_CATALOG_SPEC_DIGEST_H_
+#define FORETOKEN_SERVER_CATALOG_SPEC_DIGEST_H_
+
+#include <string>
+#include <string_view>
+
+namespace foretoken::catalog {
+
+// SHA-256, 64 hexadecimal digits.
+std::string Sha256Hex(std::string_view contents);
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_SPEC_DIGEST_H_

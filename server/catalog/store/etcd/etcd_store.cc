@@ -1,0 +1,196 @@
+// Opening and reading; etcd_write.cc writes.
+#include "server/catalog/store/etcd/etcd_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/store/etcd/record.pb.h"
+
+namespace foretoken::catalog {
+namespace {
+
+using etcdserverpb::RangeRequest;
+using etcdserverpb::RangeResponse;
+
+constexpr absl::Duration kReadTimeout = absl::Seconds(2);
+constexpr absl::Duration kWholeTimeout = absl::Seconds(5);
+constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
+constexpr int64_t kPage = 1000;
+// "foretoken 1 8f3a01c2": the value of the key that describes the store.
+constexpr char kLayout[] = "foretoken";
+constexpr int kLayoutVersion = 1;
+
+// Whether "3.4.23" is 3.4 or later of version 3.
+bool IsKnownVersion(const std::string& version) {
+  const std::vector<std::string> parts = absl::StrSplit(version, '.');
+  int major = 0, minor = 0;
+  return parts.size() >= 2 && absl::SimpleAtoi(parts[0], &major) && absl::SimpleAtoi(parts[1], &minor) && major == 3 &&
+         minor >= 4;
+}
+
+absl::StatusOr<std::string> ReadStoreId(const std::string& value) {
+  const std::vector<std::string> parts = absl::StrSplit(value, ' ');
+  int version = 0;
+  if (parts.size() == 3 && parts[0] == kLayout && absl::SimpleAtoi(parts[1], &version) && version <= kLayoutVersion) {
+    return parts[2];
+  }
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store: the prefix in etcd is of a newer or another program: \"",
+                              value.substr(0, 64), "\"; this one knows ", kLayout, " ", kLayoutVersion));
+}
+
+}  // namespace
+
+absl::Status EtcdStore::Error(std::string_view doing, const grpc::Status& status) const {
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store etcd:", client_->name(), ": ", std::string(doing), ": ",
+                              status.error_message().empty() ? "no answer in time" : status.error_message()));
+}
+
+absl::StatusOr<std::unique_ptr<EtcdStore>> EtcdStore::Open(const EtcdOptions& options) {
+  absl::StatusOr<std::unique_ptr<EtcdClient>> client = EtcdClient::Make(options);
+  if (!client.ok()) return client.status();
+  auto store = std::unique_ptr<EtcdStore>(new EtcdStore(*std::move(client), options));
+  if (absl::Status status = store->Prepare(); !status.ok()) return status;
+  return store;
+}
+
+absl::Status EtcdStore::Prepare() {
+  const absl::Time deadline = absl::Now() + kOpenTimeout;
+  etcdserverpb::StatusResponse member;
+  if (grpc::Status status = client_->Status(deadline, member); !status.ok()) return Error("status", status);
+  if (!IsKnownVersion(member.version())) {
+    return Refusal(Reason::kStoreUnavailable, "",
+                   absl::StrCat("catalog store: etcd has version ", member.version(), "; allowed 3.4 or later of 3"));
+  }
+  RangeRequest request;
+  request.set_key(keys_.Store());
+  RangeResponse response;
+  if (grpc::Status status = client_->Range(request, deadline, response); !status.ok()) return Error("open", status);
+  return StoreId(response, deadline).status();
+}
+
+absl::StatusOr<std::string> EtcdStore::StoreId(const RangeResponse& read, absl::Time deadline) {
+  if (read.kvs_size() > 0) return ReadStoreId(read.kvs(0).value());
+  etcdserverpb::TxnRequest txn;
+  etcdserverpb::Compare& none = *txn.add_compare();
+  none.set_target(etcdserverpb::Compare::CREATE);
+  none.set_key(keys_.Store());
+  none.set_create_revision(0);
+  etcdserverpb::PutRequest& put = *txn.add_success()->mutable_request_put();
+  put.set_key(keys_.Store());
+  put.set_value(absl::StrCat(kLayout, " ", kLayoutVersion, " ", RandomStoreId()));
+  txn.add_failure()->mutable_request_range()->set_key(keys_.Store());  // another replica made it
+  etcdserverpb::TxnResponse response;
+  // Safe to repeat: the second time finds what the first one made.
+  if (grpc::Status status = client_->ReadTxn(txn, deadline, response); !status.ok()) return Error("create", status);
+  if (response.succeeded()) return ReadStoreId(put.value());
+  const RangeResponse& others = response.responses(0).response_range();
+  return others.kvs_size() > 0 ? ReadStoreId(others.kvs(0).value()) : std::string();
+}
+
+void EtcdStore::OnNews(std::function<void()> news) {
+  watch_ = std::make_unique<EtcdWatch>(*client_, keys_, std::move(news));
+}
+
+absl::StatusOr<int64_t> EtcdStore::ReadRevision(absl::Time deadline) {
+  RangeRequest request;
+  request.set_key(keys_.Head());
+  request.set_keys_only(true);
+  RangeResponse response;
+  const grpc::Status status = client_->Range(request, std::min(deadline, absl::Now() + kWriteTimeout), response);
+  if (!status.ok()) return Error("read", status);
+  // What was put past the store, by hand, the watch alone can tell.
+  return std::max(response.kvs_size() == 0 ? 0 : response.kvs(0).mod_revision(),
+                  watch_ == nullptr ? 0 : watch_->Last());
+}
+
+// The first page comes with the head and the store's id in one transaction, the others at the revision of that one.
+absl::StatusOr<StoreContents> EtcdStore::ReadAll() {
+  const absl::Time deadline = absl::Now() + kWholeTimeout;
+  etcdserverpb::TxnRequest txn;
+  txn.add_success()->mutable_request_range()->set_key(keys_.Store());
+  txn.add_success()->mutable_request_range()->set_key(keys_.Head());
+  RangeRequest& first = *txn.add_success()->mutable_request_range();
+  first.set_key(keys_.Entries());
+  first.set_range_end(RangeEnd(keys_.Entries()));
+  first.set_limit(kPage);
+  etcdserverpb::TxnResponse response;
+  if (grpc::Status status = client_->ReadTxn(txn, deadline, response); !status.ok()) return Error("read", status);
+  const absl::StatusOr<std::string> store_id = StoreId(response.responses(0).response_range(), deadline);
+  if (!store_id.ok()) return store_id.status();
+  const RangeResponse& head = response.responses(1).response_range();
+  const RangeResponse& page = response.responses(2).response_range();
+  StoreContents contents{.entries = {}, .revision = head.kvs_size() == 0 ? 0 : head.kvs(0).mod_revision()};
+  for (const mvccpb::KeyValue& kv : page.kvs()) contents.entries.push_back(keys_.Decode(kv, *store_id));
+  if (page.more()) {
+    absl::Status status =
+        ReadPages(response.header().revision(), page.kvs(page.kvs_size() - 1).key(), deadline, contents, *store_id);
+    if (!status.ok()) return status;
+  }
+  for (const StoredEntry& entry : contents.entries) contents.revision = std::max(contents.revision, entry.revision);
+  if (watch_ != nullptr) watch_->KnownUpTo(contents.revision, response.header().revision(), *store_id);
+  return contents;
+}
+
+absl::Status EtcdStore::ReadPages(int64_t etcd_revision, std::string from, absl::Time deadline, StoreContents& contents,
+                                  const std::string& store_id) {
+  for (bool more = true; more;) {
+    RangeRequest request;
+    request.set_key(from + '\0');
+    request.set_range_end(RangeEnd(keys_.Entries()));
+    request.set_limit(kPage);
+    request.set_revision(etcd_revision);
+    RangeResponse response;
+    if (grpc::Status status = client_->Range(request, deadline, response); !status.ok()) return Error("read", status);
+    for (const mvccpb::KeyValue& kv : response.kvs()) contents.entries.push_back(keys_.Decode(kv, store_id));
+    more = response.more() && response.kvs_size() > 0;
+    if (more) from = response.kvs(response.kvs_size() - 1).key();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<StoreChanges>> EtcdStore::ReadChanges(int64_t after, int64_t reach, absl::Time deadline) {
+  if (watch_ == nullptr) return std::nullopt;
+  return watch_->Changes(after, reach, deadline);
+}
+
+absl::StatusOr<std::vector<StoredRevision>> EtcdStore::ReadHistory(EntryKind kind, const std::string& id) {
+  etcdserverpb::TxnRequest txn;
+  txn.add_success()->mutable_request_range()->set_key(keys_.Store());
+  RangeRequest& range = *txn.add_success()->mutable_request_range();
+  range.set_key(keys_.History(kind, id));
+  range.set_range_end(RangeEnd(range.key()));
+  range.set_sort_order(RangeRequest::DESCEND);
+  etcdserverpb::TxnResponse response;
+  const absl::Time deadline = absl::Now() + kReadTimeout;
+  if (grpc::Status status = client_->ReadTxn(txn, deadline, response); !status.ok()) return Error("read", status);
+  const absl::StatusOr<std::string> store_id = StoreId(response.responses(0).response_range(), deadline);
+  if (!store_id.ok()) return store_id.status();
+  std::vector<StoredRevision> history;
+  for (const mvccpb::KeyValue& kv : response.responses(1).response_range().kvs()) {
+    store::EntryRecord record;
+    if (!record.ParseFromString(kv.value())) continue;
+    StoredRevision one{kv.mod_revision(),
+                       SequenceOf(kv.key()),
+                       absl::FromUnixMicros(record.update_time_us()),
+                       record.author(),
+                       record.peer(),
+                       static_cast<WriteAction>(record.action()),
+                       std::nullopt,
+                       ""};
+    if (record.has_value()) {
+      one.value = record.value();
+      one.etag = EtagOf(*store_id, one.revision);
+    }
+    history.push_back(std::move(one));
+  }
+  return history;
+}
+
+}  // namespace foretoken::catalog

@@ -1,0 +1,80 @@
+// The shared store: an etcd cluster of version 3.4 or later, for replicas on many hosts (etcd_keys.h has the layout).
+//
+// A write is one transaction that compares what was read before, so that of several writers one wins, and that is
+// never made twice: a writer that lost its answer looks for its own write before it tries again. Reads are
+// linearizable. All survive the loss of a minority of members; without a majority they fail by their deadline.
+#ifndef FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
+#define FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/catalog/store/etcd/etcd_client.h"
+#include "server/catalog/store/etcd/etcd_keys.h"
+#include "server/catalog/store/etcd/etcd_options.h"
+#include "server/catalog/store/etcd/etcd_watch.h"
+#include "server/catalog/store/store.h"
+
+namespace foretoken::catalog {
+
+class EtcdStore : public CatalogStore {
+ public:
+  // Errors: kStoreUnavailable: no majority of members answers, none is an etcd of version 3.4 or later, or the prefix
+  // holds the layout of a newer program.
+  static absl::StatusOr<std::unique_ptr<EtcdStore>> Open(const EtcdOptions& options);
+
+  std::string_view kind() const override { return "etcd"; }
+  absl::StatusOr<StoreContents> ReadAll() override;
+  absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override;
+  absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override;
+  absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) override;
+  absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override;
+  void OnNews(std::function<void()> news) override;
+
+ private:
+  // What a write has to know before it is tried.
+  struct Before {
+    std::string store_id;
+    int64_t entry_revision = 0;    // 0: nothing is registered
+    int64_t request_revision = 0;  // 0: the request id is not known
+    std::string request_value;
+    int64_t last_sequence = 0;              // 0: never registered
+    std::vector<mvccpb::KeyValue> history;  // the newest first
+  };
+  enum class Outcome { kWritten, kOthersWereFaster, kNotTaken, kLeaseIsGone, kInDoubt };
+
+  EtcdStore(std::unique_ptr<EtcdClient> client, const EtcdOptions& options)
+      : client_(std::move(client)), keys_(options.prefix) {}
+
+  absl::Status Prepare();
+  absl::Status ReadPages(int64_t etcd_revision, std::string from, absl::Time deadline, StoreContents& contents,
+                         const std::string& store_id);
+  // The store's id, read beside other keys; made anew where it is not there.
+  absl::StatusOr<std::string> StoreId(const etcdserverpb::RangeResponse& read, absl::Time deadline);
+
+  absl::StatusOr<Before> ReadBefore(const StoreWrite& write, bool whole_history, absl::Time deadline);
+  absl::StatusOr<std::optional<StoreWriteResult>> FindReplay(const StoreWrite& write, const Before& before) const;
+  std::optional<StoreWriteResult> FindOwn(const StoreWrite& write, const Before& before, uint64_t write_id) const;
+  etcdserverpb::TxnRequest MakeTxn(const StoreWrite& write, const Before& before, uint64_t write_id,
+                                   int64_t lease) const;
+  absl::StatusOr<Outcome> Try(const etcdserverpb::TxnRequest& txn, absl::Time deadline, int64_t& revision);
+  // A lease that lives as long as request ids are remembered, shared by the writes of an hour; 0 without a request id.
+  absl::StatusOr<int64_t> LeaseFor(const StoreWrite& write, absl::Time deadline);
+  void ForgetLease();
+  absl::Status Error(std::string_view doing, const grpc::Status& status) const;
+
+  const std::unique_ptr<EtcdClient> client_;
+  const EtcdKeys keys_;
+  absl::Mutex lease_mutex_;
+  int64_t lease_ ABSL_GUARDED_BY(lease_mutex_) = 0;
+  absl::Time lease_granted_ ABSL_GUARDED_BY(lease_mutex_) = absl::InfinitePast();
+  std::unique_ptr<EtcdWatch> watch_;  // from OnNews on
+};
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_

@@ -1,0 +1,75 @@
+#include "server/catalog/store/memory_store.h"
+
+#include <algorithm>
+
+namespace foretoken::catalog {
+
+StoredEntry MemoryStore::EntryOf(const Key& key, const StoredRevision& revision) {
+  return {key.first, key.second, revision.value, revision.etag, revision.revision, revision.update_time, ""};
+}
+
+absl::StatusOr<StoreContents> MemoryStore::ReadAll() {
+  absl::MutexLock lock(&mutex_);
+  StoreContents contents{.entries = {}, .revision = revision_};
+  for (const auto& [key, history] : history_) {
+    if (history.front().value) contents.entries.push_back(EntryOf(key, history.front()));
+  }
+  return contents;
+}
+
+absl::StatusOr<int64_t> MemoryStore::ReadRevision(absl::Time) {
+  absl::MutexLock lock(&mutex_);
+  return revision_;
+}
+
+absl::StatusOr<std::optional<StoreChanges>> MemoryStore::ReadChanges(int64_t after, int64_t, absl::Time) {
+  absl::MutexLock lock(&mutex_);
+  StoreChanges changes{.entries = {}, .revision = revision_};
+  for (const auto& [key, history] : history_) {
+    if (history.front().revision > after) changes.entries.push_back(EntryOf(key, history.front()));
+  }
+  std::sort(changes.entries.begin(), changes.entries.end(),
+            [](const StoredEntry& a, const StoredEntry& b) { return a.revision < b.revision; });
+  return changes;
+}
+
+absl::StatusOr<std::vector<StoredRevision>> MemoryStore::ReadHistory(EntryKind kind, const std::string& id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = history_.find(Key(kind, id));
+  return found == history_.end() ? std::vector<StoredRevision>() : found->second;
+}
+
+StoredRevision MemoryStore::Next(const StoreWrite& write, const std::vector<StoredRevision>& history) {
+  ++revision_;
+  return {.revision = revision_,
+          .sequence = history.empty() ? 1 : history.front().sequence + 1,
+          .update_time = write.now,
+          .author = write.author,
+          .peer = write.peer,
+          .action = write.action,
+          .value = write.value,
+          .etag = write.value ? EtagOf(store_id_, revision_) : ""};
+}
+
+absl::StatusOr<StoreWriteResult> MemoryStore::Write(const StoreWrite& write) {
+  absl::MutexLock lock(&mutex_);
+  std::erase_if(requests_, [&](const auto& r) { return r.second.result.update_time < write.now - kRequestIdLifetime; });
+  if (const auto first = requests_.find(write.request_id); first != requests_.end()) {
+    if (absl::Status status = CheckReplay(write, first->second.payload_digest); !status.ok()) return status;
+    return first->second.result;
+  }
+  const Key key(write.kind, write.id);
+  const auto found = history_.find(key);
+  std::optional<std::string> current;
+  if (found != history_.end() && found->second.front().value) current = found->second.front().etag;
+  if (absl::Status status = CheckPrecondition(write, current); !status.ok()) return status;
+  if (write.dry_run) return StoreWriteResult{"", revision_, write.now, write.value};
+  std::vector<StoredRevision>& history = history_[key];
+  history.insert(history.begin(), Next(write, history));
+  if (history.size() > kKeptRevisions) history.pop_back();
+  const StoreWriteResult result{history.front().etag, revision_, write.now, write.value};
+  if (!write.request_id.empty()) requests_[write.request_id] = {write.payload_digest, result};
+  return result;
+}
+
+}  // namespace foretoken::catalog

@@ -1,0 +1,70 @@
+#include "server/catalog/store/store.h"
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/field_checker.h"
+
+namespace foretoken::catalog {
+namespace {
+
+std::string Describe(const StoreWrite& write) {
+  return absl::StrCat(std::string(KindName(write.kind)), " ", Quoted(write.id));
+}
+
+}  // namespace
+
+absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std::string>& current_etag) {
+  if (!write.value && !current_etag) {
+    return Refusal(Reason::kUnknownId, "", absl::StrCat(Describe(write), " is not registered"));
+  }
+  if (write.etag == "*") return absl::OkStatus();
+  if (!write.etag) {
+    if (!write.value || !current_etag) return absl::OkStatus();
+    return RefusalWithDetail(absl::StrCat(Describe(write), " is registered already with etag \"", *current_etag,
+                                          "\"; give that etag to replace it, or \"*\""),
+                             {.reason = Reason::kAlreadyExists, .violations = {}, .current_etag = *current_etag});
+  }
+  if (current_etag == write.etag) return absl::OkStatus();
+  const std::string found = current_etag ? absl::StrCat("\"", *current_etag, "\"") : "none: nothing is registered";
+  return RefusalWithDetail(
+      absl::StrCat(Describe(write), ": etag ", Quoted(*write.etag), " given; the current one is ", found),
+      {.reason = Reason::kEtagMismatch,
+       .violations = {{"etag", absl::StrCat("is not the current one, ", found)}},
+       .current_etag = current_etag.value_or("")});
+}
+
+absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest) {
+  if (first_digest == write.payload_digest) return absl::OkStatus();
+  return Refusal(Reason::kRequestIdReused, "request_id",
+                 absl::StrCat("request_id \"", write.request_id, "\" was used before with another payload"));
+}
+
+std::string EtagOf(const std::string& store_id, int64_t revision) { return absl::StrCat("r", revision, "-", store_id); }
+
+std::string RandomStoreId() {
+  absl::BitGen random;
+  return absl::StrFormat("%08x", absl::Uniform<uint32_t>(random));
+}
+
+std::string_view KindName(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::kHardware:
+      return "hardware";
+    case EntryKind::kModel:
+      return "model";
+    case EntryKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+absl::Status WithOutcome(const absl::Status& status, std::string_view outcome) {
+  if (DetailOf(status).reason != Reason::kStoreUnavailable) return status;
+  return Refusal(Reason::kStoreUnavailable, "", absl::StrCat(status.message(), std::string(outcome)));
+}
+
+void CatalogStore::OnNews(std::function<void()>) {}
+
+}  // namespace foretoken::catalog

@@ -1,0 +1,157 @@
+// Where registered entries live. A store keeps small opaque values under (kind, id) with one revision that only
+// grows; the catalog gives them meaning. Implementations: sqlite_store.h (one host), etcd/etcd_store.h (many hosts),
+// memory_store.h (tests). tests/catalog/store_test.cc holds all of them to what stands here.
+#ifndef FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
+#define FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace foretoken::catalog {
+
+// kUnknown: of a newer program, or nothing that this one wrote. Only read, never written.
+enum class EntryKind { kHardware, kModel, kUnknown };
+
+// Same numbers as foretoken.v1.WriteAction.
+enum class WriteAction { kRegister = 1, kDelete = 2, kRollback = 3 };
+
+// One registered entry as stored, or the news that it was deleted.
+struct StoredEntry {
+  EntryKind kind = EntryKind::kHardware;
+  std::string id;                    // of an unknown kind: the store's own name for it
+  std::optional<std::string> value;  // a serialised HardwareSpec or ModelSpec; absent: deleted
+  std::string etag;
+  int64_t revision = 0;  // of the write that made it
+  absl::Time update_time;
+  std::string fault;  // not empty: the store holds something here that it cannot read
+};
+
+// Everything registered, at one revision.
+struct StoreContents {
+  std::vector<StoredEntry> entries;
+  int64_t revision = 0;
+};
+
+// What happened after some revision, up to `revision`: of each entry at least its last change, in order of revisions.
+struct StoreChanges {
+  std::vector<StoredEntry> entries;
+  int64_t revision = 0;
+};
+
+// One write: a put where `value` is set, else a delete.
+struct StoreWrite {
+  EntryKind kind = EntryKind::kHardware;
+  std::string id;
+  std::optional<std::string> value;
+  // What must be registered for the write to happen. Absent: nothing, for a put; anything, for a delete.
+  // "*": anything or nothing. Else: exactly the entry with this etag.
+  std::optional<std::string> etag;
+  // Empty: none. A repeated id with the same payload_digest gives the first answer again.
+  std::string request_id;
+  std::string payload_digest;
+  WriteAction action = WriteAction::kRegister;
+  std::string author;  // who
+  std::string peer;    // the address it calls from
+  absl::Time now;
+  // When the store gives up, by the system's clock.
+  absl::Time deadline = absl::InfiniteFuture();
+  // Check everything, write nothing.
+  bool dry_run = false;
+};
+
+struct StoreWriteResult {
+  std::string etag;  // empty after a delete and a dry run
+  int64_t revision = 0;
+  absl::Time update_time;
+  std::optional<std::string> value;  // what is stored; of a repeated request, what the first one stored
+};
+
+// One kept revision of an entry.
+struct StoredRevision {
+  int64_t revision = 0;
+  int64_t sequence = 0;  // of this entry's writes: 1 for the first
+  absl::Time update_time;
+  std::string author;
+  std::string peer;
+  WriteAction action = WriteAction::kRegister;
+  std::optional<std::string> value;  // absent: it was deleted
+  std::string etag;                  // empty: it was deleted
+};
+
+// Thread-safe. A write that returned OK survives a crash of the process and of the machine. No call waits for longer
+// than a few seconds, nor past its deadline.
+class CatalogStore {
+ public:
+  virtual ~CatalogStore() = default;
+
+  // "sqlite", "etcd", "memory".
+  virtual std::string_view kind() const = 0;
+
+  // Errors: kStoreUnavailable.
+  virtual absl::StatusOr<StoreContents> ReadAll() = 0;
+
+  // The revision alone, cheaply, as it is now. Errors: kStoreUnavailable.
+  virtual absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) = 0;
+
+  // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has told
+  // before, or until `deadline`. Nothing: the store cannot tell any more, and ReadAll must.
+  // Errors: kStoreUnavailable.
+  virtual absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach,
+                                                                  absl::Time deadline) = 0;
+
+  // The last kKeptRevisions revisions of an entry, also of a deleted one, the newest first; empty: never registered.
+  // Errors: kStoreUnavailable.
+  virtual absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) = 0;
+
+  // Errors: kAlreadyExists, kEtagMismatch (with the current etag), kRequestIdReused, kUnknownId (a delete of what is
+  // not registered), kStoreUnavailable, whose message ends in kNothingWritten or kMayBeWritten.
+  virtual absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) = 0;
+
+  // Has `news` called, from a thread of the store, soon after others wrote. A store that cannot know calls it never,
+  // and is asked. REQUIRES: called at most once, before other calls; `news` is quick and outlives the store.
+  virtual void OnNews(std::function<void()> news);
+};
+
+// What all stores decide alike.
+
+// Whether `write` may happen to an entry with this etag (absent: nothing is registered).
+// Errors: kAlreadyExists, kEtagMismatch, kUnknownId.
+absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std::string>& current_etag);
+
+// Whether a repeated request_id repeats the payload too. Errors: kRequestIdReused.
+absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest);
+
+// The etag of the write that made `revision` in the store of this id: as unique as both.
+std::string EtagOf(const std::string& store_id, int64_t revision);
+
+// A new store's id: eight random hexadecimal digits, so that etags do not repeat when a store is made anew.
+std::string RandomStoreId();
+
+// "hardware", "model", "unknown".
+std::string_view KindName(EntryKind kind);
+
+inline constexpr char kNothingWritten[] = "; nothing was written";
+inline constexpr char kMayBeWritten[] =
+    "; it may have been written: repeat it with the same request_id, or read the entry, to learn";
+
+// `status` with one of the above at its end, where it is kStoreUnavailable.
+absl::Status WithOutcome(const absl::Status& status, std::string_view outcome);
+
+// How long a request_id is remembered.
+inline constexpr absl::Duration kRequestIdLifetime = absl::Hours(25);
+
+// How many revisions of an entry are kept.
+inline constexpr int64_t kKeptRevisions = 10;
+
+// The longest that a write waits for its store.
+inline constexpr absl::Duration kWriteTimeout = absl::Seconds(5);
+
+}  // namespace foretoken::catalog
+
+#endif  // FORETOKEN_SERVER_CATALOG_STORE_STORE_H_

@@ -1,0 +1,71 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/parse.h"
+#include "server/rpc/catalog/catalog_api.h"
+#include "server/rpc/catalog/catalog_calls.h"
+#include "server/rpc/register/learn.h"
+#include "server/rpc/register/registration_checks.h"
+
+namespace foretoken::rpc {
+namespace {
+
+absl::Status GaveUp() { return absl::CancelledError("the caller gave up; nothing was written"); }
+
+template <typename Request, typename Response>
+absl::Status DeleteEntry(const Request& request, const Caller& caller, const std::string& id, const char* field,
+                         absl::Status (catalog::Catalog::*erase)(const std::string&, const catalog::WriteOptions&),
+                         catalog::Catalog& catalog, Response& response) {
+  if (absl::Status status = RequireId(id, field); !status.ok()) return status;
+  if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  if (absl::Status status = (catalog.*erase)(id, OptionsOf(request, caller)); !status.ok()) return status;
+  *response.mutable_catalog_revision() = catalog.snapshot()->revision();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
+                      Cancelled cancelled, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
+  if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
+  if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  if (absl::Status status = catalog::CheckCounts(request.spec()); !status.ok()) return WithFieldPrefix(status, "spec.");
+  if (absl::Status status = CheckRegistration(request, *catalog.snapshot()); !status.ok()) return status;
+  v1::HardwareSpec spec = request.spec();
+  if (cancelled()) return GaveUp();  // it waited for a thread
+  if (request.samples_size() > 0) {
+    // What is learned is added to what the entry has now, at whichever replica it was registered.
+    if (absl::Status status = catalog.CatchUp(StoreDeadline(absl::Now(), caller.deadline)); !status.ok()) return status;
+    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, cancelled, spec, response);
+    if (!status.ok()) return status;
+  }
+  if (absl::Status status = CheckCalibrationIds(spec, *catalog.snapshot()); !status.ok()) return status;
+  if (cancelled()) return GaveUp();
+  catalog::WriteOptions options = OptionsOf(request, caller);
+  options.validate_only = request.validate_only();
+  return Reply(catalog.PutHardware(spec, options), catalog, response);
+}
+
+absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
+                      v1::RegisterModelResponse& response) {
+  if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
+  if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
+  catalog::WriteOptions options = OptionsOf(request, caller);
+  options.validate_only = request.validate_only();
+  return Reply(catalog.PutModel(request.spec(), options), catalog, response);
+}
+
+absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,
+                    v1::DeleteHardwareResponse& response) {
+  return DeleteEntry(request, caller, request.hardware_id(), "hardware_id", &catalog::Catalog::DeleteHardware, catalog,
+                     response);
+}
+
+absl::Status Delete(const v1::DeleteModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
+                    v1::DeleteModelResponse& response) {
+  return DeleteEntry(request, caller, request.model_id(), "model_id", &catalog::Catalog::DeleteModel, catalog,
+                     response);
+}
+
+}  // namespace foretoken::rpc

@@ -1,0 +1,24 @@
+// From a reader's scenario to the API's estimate: the step that Estimate and each candidate of a batch share.
+#ifndef FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
+#define FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
+
+#include "absl/status/status.h"
+#include "estimator/methods/estimator.h"
+#include "foretoken/v1/estimate.pb.h"
+#include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/estimate/scenario_reader.h"
+
+namespace foretoken::rpc {
+
+// Fills `message` with an estimate of the scenario that `reader` has read, with the load's age and what to warn about.
+void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
+                 v1::Estimate& message);
+
+// Estimates what `reader` has read and fills `message`; `estimate` is room to work in, whatever it held.
+// Errors: those of ScenarioReader::Estimate.
+absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
+                    v1::Estimate& message);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_

@@ -1,0 +1,167 @@
+// AnswerBatch: candidates of one base scenario, and their ranking.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/field_checker.h"
+#include "server/rpc/estimate/answer.h"
+#include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/wire/status.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr std::string_view kBase = "base.";
+constexpr int kBetweenLooks = 16;  // candidates; to ask whether the caller is there takes a lock
+
+void CheckIds(const v1::BatchEstimateRequest& request, catalog::FieldChecker& fields) {
+  absl::flat_hash_map<std::string, int> seen;
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    const std::string& id = request.candidates(i).candidate_id();
+    if (id.empty()) continue;
+    const auto [first, inserted] = seen.emplace(id, i);
+    if (inserted) continue;
+    fields.Add(
+        absl::StrCat("candidates[", i, "].candidate_id"),
+        absl::StrCat("candidate_id ", catalog::Quoted(id), " was given to candidates[", first->second, "] already"));
+  }
+}
+
+absl::Status CheckRequest(const v1::BatchEstimateRequest& request) {
+  if (request.candidates_size() > kMaxCandidates) {
+    return Refusal(Reason::kLimitExceeded, "candidates",
+                   absl::StrCat(request.candidates_size(), " candidates; allowed 1 to ", kMaxCandidates));
+  }
+  std::vector<FieldViolation> violations;
+  catalog::FieldChecker fields("", violations);
+  if (!request.has_base()) fields.Required("base");
+  if (request.candidates().empty()) {
+    fields.Add("candidates", absl::StrCat("0 candidates; allowed 1 to ", kMaxCandidates));
+  }
+  fields.Enum("rank_by", request.rank_by(), v1::RankBy_MAX);
+  CheckIds(request, fields);
+  return InvalidFields(violations);
+}
+
+bool Sets(const v1::Candidate& candidate, Part part) {
+  switch (part) {
+    case Part::kHardware:
+      return candidate.hardware_case() != v1::Candidate::HARDWARE_NOT_SET;
+    case Part::kDeployment:
+      return candidate.has_deployment();
+    case Part::kWorkload:
+      return candidate.has_workload();
+    case Part::kLiveLoad:
+      return candidate.has_live_load();
+    case Part::kSlo:
+      return candidate.has_slo();
+    default:
+      return false;
+  }
+}
+
+void ReadPart(Part part, const v1::Candidate& candidate, std::string_view prefix, ScenarioReader& reader) {
+  switch (part) {
+    case Part::kHardware:
+      return candidate.has_hardware_id() ? reader.ReadHardwareId(candidate.hardware_id(), prefix)
+                                         : reader.ReadHardwareSpec(candidate.hardware_spec(), prefix);
+    case Part::kDeployment:
+      return reader.ReadDeployment(candidate.deployment(), prefix);
+    case Part::kWorkload:
+      return reader.ReadWorkload(candidate.workload(), prefix);
+    case Part::kLiveLoad:
+      return reader.ReadLiveLoad(candidate.live_load(), prefix);
+    case Part::kSlo:
+      return reader.ReadSlo(candidate.slo(), prefix);
+    default:
+      return;
+  }
+}
+
+// The parts that the reader has from the last candidate, and the prefix that they were read with.
+struct LastCandidate {
+  std::array<bool, kNumParts> replaced = {};
+  std::string prefix;
+};
+
+// Reads a candidate over the base.
+void ReadCandidate(const v1::BatchEstimateRequest& request, int index, LastCandidate& last, ScenarioReader& reader) {
+  const v1::Candidate& candidate = request.candidates(index);
+  last.prefix.clear();  // its parts are read again below; the buffer stays where it is
+  absl::StrAppend(&last.prefix, "candidates[", index, "].");
+  for (int i = 0; i < kNumParts; ++i) {
+    const Part part = static_cast<Part>(i);
+    const bool sets = Sets(candidate, part);
+    if (sets) {
+      ReadPart(part, candidate, last.prefix, reader);
+    } else if (last.replaced[i]) {
+      reader.ReadPart(part, request.base(), kBase);
+    }
+    last.replaced[i] = sets;
+  }
+}
+
+// What a result is ranked by, lowest first; infinity: it has no such figure.
+double Rank(const v1::CandidateResult& result, v1::RankBy rank_by) {
+  constexpr double kLast = std::numeric_limits<double>::infinity();
+  if (!result.has_estimate()) return kLast;
+  const v1::Estimate& estimate = result.estimate();
+  switch (rank_by) {
+    case v1::RANK_BY_TTFT:
+      return estimate.ttft().seconds();
+    case v1::RANK_BY_TPOT:
+      return estimate.tpot().seconds();
+    case v1::RANK_BY_E2E:
+      return estimate.e2e().seconds();
+    case v1::RANK_BY_SLO_HEADROOM:
+      return estimate.slo_verdict().has_headroom() ? -estimate.slo_verdict().headroom()
+                                                   : std::numeric_limits<double>::max();
+    default:
+      return kLast;
+  }
+}
+
+void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
+  if (rank_by == v1::RANK_BY_UNSPECIFIED) return;
+  std::vector<double> ranks;
+  for (const v1::CandidateResult& result : response.results()) ranks.push_back(Rank(result, rank_by));
+  response.mutable_ranking()->Resize(static_cast<int>(ranks.size()), 0);
+  auto* ranking = response.mutable_ranking()->mutable_data();
+  std::iota(ranking, ranking + ranks.size(), 0);
+  std::stable_sort(ranking, ranking + ranks.size(), [&ranks](int a, int b) { return ranks[a] < ranks[b]; });
+}
+
+}  // namespace
+
+absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Cancelled cancelled,
+                         v1::BatchEstimateResponse& response) {
+  if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  ScenarioReader reader(moment.snapshot, moment.now);
+  reader.ReadAll(request.base(), kBase);
+  LastCandidate last;
+  last.prefix.reserve(32);
+  Estimate estimate;
+  response.mutable_results()->Reserve(request.candidates_size());
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    if (i % kBetweenLooks == 0 && cancelled()) {
+      return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
+    }
+    ReadCandidate(request, i, last, reader);
+    v1::CandidateResult* result = response.add_results();
+    if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);
+    const absl::Status status = Answer(reader, moment, Detail(), estimate, *result->mutable_estimate());
+    if (!status.ok()) *result->mutable_status() = ToRpcStatus(status);
+  }
+  WriteRanking(request.rank_by(), response);
+  *response.mutable_catalog_revision() = moment.snapshot.revision();
+  return absl::OkStatus();
+}
+
+}  // namespace foretoken::rpc

@@ -1,0 +1,79 @@
+#include "server/rpc/register/learn.h"
+
+#include <optional>
+#include <vector>
+
+#include "estimator/base/errors.h"
+#include "estimator/fit/hardware_fit.h"
+#include "estimator/fit/sample_faults.h"
+#include "server/catalog/catalog.h"
+#include "server/catalog/spec/parse.h"
+#include "server/rpc/register/learn_calibrations.h"
+#include "server/rpc/register/learn_profile.h"
+#include "server/rpc/register/probes.h"
+#include "server/rpc/register/read_samples.h"
+
+namespace foretoken::rpc {
+namespace {
+
+// A profile, where the samples allow one; too few of them for it is no fault if a calibration comes of them.
+absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwareRequest& request,
+                                                        const std::vector<Sample>& samples, v1::HardwareSpec& spec,
+                                                        v1::ProfileReport& report) {
+  if (!ShareOneProfile(request)) return std::nullopt;
+  absl::StatusOr<LinearProfile> profile = LearnProfile(samples, spec, report);
+  if (profile.ok()) return *std::move(profile);
+  if (DetailOf(profile.status()).reason == Reason::kInsufficientSamples) return std::nullopt;
+  return profile.status();
+}
+
+// Why so few samples were left that a profile came of them and no calibration.
+void TellFaults(const std::vector<Sample>& samples, v1::CalibrationReport& report) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const std::optional<SampleFault> fault = FindFault(samples[i]);
+    if (!fault) continue;
+    v1::RejectedSample& rejected = *report.add_rejected();
+    rejected.set_index(static_cast<int>(i));
+    rejected.set_reason(fault->reason);
+  }
+}
+
+}  // namespace
+
+absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
+                              absl::Time now, Cancelled cancelled, v1::HardwareSpec& spec,
+                              v1::RegisterHardwareResponse& response) {
+  const absl::StatusOr<Hardware> figures = catalog::ParseHardware(spec);
+  if (!figures.ok()) return WithFieldPrefix(figures.status(), "spec.");
+  const absl::StatusOr<std::vector<Sample>> samples = ReadSamples(request, snapshot, *figures);
+  if (!samples.ok()) return samples.status();
+  catalog::KeepProfiles(snapshot, spec);
+
+  v1::ProfileReport report;
+  const auto profile = TryProfile(request, *samples, spec, report);
+  if (!profile.ok()) return profile.status();
+  v1::CalibrationReport& calibrations = *response.mutable_calibration_report();
+  const absl::Status fitted = LearnCalibrations(request, *samples, snapshot, now, cancelled, spec, calibrations);
+  if (profile->has_value()) {
+    *response.mutable_report() = std::move(report);
+    // A gate on the error of a calibration is not passed without one.
+    if (DetailOf(fitted).reason == Reason::kInsufficientSamples && !request.has_max_median_ape()) {
+      TellFaults(*samples, calibrations);
+      return absl::OkStatus();
+    }
+  }
+  if (!fitted.ok()) return fitted;
+  // What was learned may be out of the bounds that every calibration keeps: it is user data like any other.
+  const absl::StatusOr<Calibration> learned = catalog::ParseCalibration(calibrations.calibrations(0));
+  if (!learned.ok()) return WithFieldPrefix(learned.status(), "calibration_report.calibrations[0].");
+  if (profile->has_value() && ComesCloser(learned->efficiencies, **profile, *samples)) {
+    Supersede(**profile, learned->id, spec);
+  }
+  const absl::StatusOr<Hardware> after = catalog::ParseHardware(spec);
+  if (!after.ok()) return WithFieldPrefix(after.status(), "spec.");
+  const auto before = snapshot.FindHardware(spec.id(), "spec.id");
+  CompareProbes(snapshot, before.ok() ? &(*before)->hardware : nullptr, *after, calibrations);
+  return absl::OkStatus();
+}
+
+}  // namespace foretoken::rpc

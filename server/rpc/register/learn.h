@@ -1,0 +1,25 @@
+// What a registration learns from its samples: a linear profile where they share one model and deployment, and a
+// calibration of the core model per engine.
+#ifndef FORETOKEN_SERVER_RPC_REGISTER_LEARN_H_
+#define FORETOKEN_SERVER_RPC_REGISTER_LEARN_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "estimator/base/cancelled.h"
+#include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/entries/snapshot.h"
+
+namespace foretoken::rpc {
+
+// Learns from the request's samples, puts what it learned into `spec` and the reports into `response`. Where the
+// calibration comes closer to the samples than the profile does, it supersedes it. REQUIRES: the request has samples.
+//
+// Errors: kInvalidField with every violation; kLimitExceeded; kUnknownId: a model; kInsufficientSamples: for both;
+// kPoorFit; CANCELLED: `abandoned`.
+absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
+                              absl::Time now, Cancelled cancelled, v1::HardwareSpec& spec,
+                              v1::RegisterHardwareResponse& response);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_REGISTER_LEARN_H_

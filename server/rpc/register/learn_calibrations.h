@@ -1,0 +1,28 @@
+// The core model's parameters out of a registration's samples: fitted per engine and way of batching, reported on, and
+// put into the entry.
+#ifndef FORETOKEN_SERVER_RPC_REGISTER_LEARN_CALIBRATIONS_H_
+#define FORETOKEN_SERVER_RPC_REGISTER_LEARN_CALIBRATIONS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "estimator/fit/fit.h"
+#include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/entries/snapshot.h"
+
+namespace foretoken::rpc {
+
+// Fits the request's samples, which `samples` are, each group drawn to the narrowest calibration that ships for its
+// engine; puts the calibrations into `spec` in place of those of the same engine, and fills `report` but for what
+// moved.
+//
+// Errors: kInsufficientSamples, naming the engine; kPoorFit: the fit does not explain its samples, or an error is above
+// the request's max_median_ape; CANCELLED: `abandoned`.
+absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
+                               const catalog::Snapshot& snapshot, absl::Time now, Cancelled cancelled,
+                               v1::HardwareSpec& spec, v1::CalibrationReport& report);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_REGISTER_LEARN_CALIBRATIONS_H_

@@ -1,0 +1,18 @@
+// A fixed set of questions asked before and after a registration, so that its caller sees what it changes.
+#ifndef FORETOKEN_SERVER_RPC_REGISTER_PROBES_H_
+#define FORETOKEN_SERVER_RPC_REGISTER_PROBES_H_
+
+#include "estimator/scenario/hardware.h"
+#include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/entries/snapshot.h"
+
+namespace foretoken::rpc {
+
+// Compares predictions for `before` (null: the figures of `after` with what ships for their engines) and `after`, for
+// each engine of the report's calibrations, and notes those that moved by more than 5%.
+void CompareProbes(const catalog::Snapshot& snapshot, const Hardware* before, const Hardware& after,
+                   v1::CalibrationReport& report);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_REGISTER_PROBES_H_

@@ -1,0 +1,248 @@
+#include "server/rpc/sweep/sweep_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/field_checker.h"
+#include "server/catalog/spec/parse.h"
+#include "server/rpc/estimate/scenario_reader.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr int kMaxAxes = 64;
+constexpr int kMaxErrorDetails = 1000;
+constexpr int kMinChunk = 1024;
+constexpr int kMaxChunk = 4096;
+
+// Lists may hold millions of items of a byte or two: they are counted before they are read, and before the base is
+// copied.
+absl::Status CheckCounts(const v1::SweepRequest& request) {
+  if (request.axes_size() > kMaxAxes) {
+    return Refusal(Reason::kLimitExceeded, "axes", absl::StrCat(request.axes_size(), " axes; allowed 1 to ", kMaxAxes));
+  }
+  if (request.metrics_size() > v1::Metric_MAX) {
+    return Refusal(
+        Reason::kLimitExceeded, "metrics",
+        absl::StrCat(request.metrics_size(), " metrics; allowed at most ", v1::Metric_MAX, ", each of them once"));
+  }
+  const v1::Scenario& base = request.base();
+  const absl::Status hardware = catalog::CheckCounts(base.hardware_spec());
+  if (!hardware.ok()) return WithFieldPrefix(hardware, "base.hardware_spec.");
+  return WithFieldPrefix(catalog::CheckCounts(base.disaggregated_prefill().hardware_spec()),
+                         "base.disaggregated_prefill.hardware_spec.");
+}
+
+void ReadMetrics(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
+  plan.metrics = {v1::METRIC_TTFT_SECONDS, v1::METRIC_TPOT_SECONDS, v1::METRIC_E2E_SECONDS,
+                  v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_DEVICE};
+  if (request.metrics().empty()) return;
+  plan.metrics.clear();
+  for (int i = 0; i < request.metrics_size(); ++i) {
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    const auto metric = static_cast<v1::Metric>(request.metrics(i));
+    if (!v1::Metric_IsValid(metric) || metric == v1::METRIC_UNSPECIFIED) {
+      fields.Add(path, absl::StrCat("metric ", static_cast<int>(metric), "; allowed 1 to ", v1::Metric_MAX));
+    } else if (std::find(plan.metrics.begin(), plan.metrics.end(), metric) != plan.metrics.end()) {
+      fields.Add(path, absl::StrCat(v1::Metric_Name(metric), " is listed twice"));
+    } else {
+      plan.metrics.push_back(metric);
+    }
+  }
+}
+
+void ReadOptions(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
+  if (!request.has_base()) fields.Required("base");
+  ReadMetrics(request, fields, plan);
+  const int frontier = fields.Enum("frontier_metric", request.frontier_metric(), v1::FrontierMetric_MAX);
+  if (frontier != 0) plan.frontier_metric = static_cast<v1::FrontierMetric>(frontier);
+  if (request.has_max_error_details()) {
+    plan.max_error_details = fields.Int("max_error_details", request.max_error_details(), 0, kMaxErrorDetails);
+  }
+  if (request.has_chunk_points()) {
+    plan.chunk_points = fields.Int("chunk_points", request.chunk_points(), kMinChunk, kMaxChunk);
+  }
+}
+
+// A limit that is passed outranks bad fields: it has a reason of its own.
+absl::Status ReadAxes(const v1::SweepRequest& request, catalog::FieldChecker& fields, SweepPlan& plan) {
+  if (request.axes().empty()) fields.Add("axes", "no axes; allowed 1 or more");
+  for (int i = 0; i < request.axes_size(); ++i) {
+    absl::StatusOr<Axis> axis = Axis::Resolve(request.axes(i), absl::StrCat("axes[", i, "]"));
+    if (!axis.ok()) {
+      const RefusalDetail detail = DetailOf(axis.status());
+      if (detail.reason == Reason::kLimitExceeded) return axis.status();
+      for (const FieldViolation& violation : detail.violations) fields.Add(violation.field, violation.description);
+      continue;
+    }
+    for (const Axis& other : plan.axes) {
+      if (other.field().text() != axis->field().text()) continue;
+      fields.Add(absl::StrCat("axes[", i, "].field"), absl::StrCat(axis->field().text(), " has an axis already"));
+    }
+    plan.axes.push_back(*std::move(axis));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CountPoints(int64_t max_points, SweepPlan& plan) {
+  double points = 1;  // a double cannot overflow here
+  for (const Axis& axis : plan.axes) points *= axis.size();
+  if (points > static_cast<double>(max_points)) {
+    return Refusal(
+        Reason::kLimitExceeded, "axes",
+        absl::StrCat(absl::AlphaNum(points < 1e18 ? absl::StrCat(static_cast<int64_t>(points)) : absl::StrCat(points)),
+                     " points; allowed 1 to ", max_points));
+  }
+  plan.total_points = static_cast<int64_t>(points);
+  return absl::OkStatus();
+}
+
+bool Varies(const SweepPlan& plan, std::string_view prefix) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(),
+                     [prefix](const Axis& axis) { return axis.field().text().starts_with(prefix); });
+}
+
+// InlineSpecs for the hardware of a prefill side, which is the scenario's where it names none, and for a draft model.
+absl::Status InlineSideSpecs(SweepPlan& plan) {
+  if (Varies(plan, "disaggregated_prefill.hardware_spec.")) {
+    v1::DisaggregatedPrefill& side = *plan.base.mutable_disaggregated_prefill();
+    const bool own = side.has_hardware_id();
+    if (own || (!side.has_hardware_spec() && plan.base.has_hardware_id())) {
+      const auto found =
+          plan.snapshot->FindHardware(own ? side.hardware_id() : plan.base.hardware_id(),
+                                      own ? "base.disaggregated_prefill.hardware_id" : "base.hardware_id");
+      if (!found.ok()) return found.status();
+      *side.mutable_hardware_spec() = (*found)->entry.spec();
+    } else if (!side.has_hardware_spec()) {
+      *side.mutable_hardware_spec() = plan.base.hardware_spec();
+    }
+  }
+  if (Varies(plan, "speculative_decoding.draft_model_spec.") && plan.base.speculative_decoding().has_draft_model_id()) {
+    v1::SpeculativeDecoding& side = *plan.base.mutable_speculative_decoding();
+    const auto found = plan.snapshot->FindModel(side.draft_model_id(), "base.speculative_decoding.draft_model_id");
+    if (!found.ok()) return found.status();
+    *side.mutable_draft_model_spec() = (*found)->entry.spec();
+  }
+  return absl::OkStatus();
+}
+
+// Lets axes inside a spec vary the figures of the entry that the base names.
+absl::Status InlineSpecs(SweepPlan& plan) {
+  for (const std::string_view kind : {"hardware", "model"}) {
+    const std::string name(kind);
+    if (Varies(plan, name + "_spec.") && Varies(plan, name + "_id")) {
+      return Refusal(Reason::kInvalidField, "axes",
+                     absl::StrCat("axes over ", name, "_id and inside ", name, "_spec; allowed one or the other"));
+    }
+  }
+  if (Varies(plan, "hardware_spec.") && plan.base.has_hardware_id()) {
+    const auto found = plan.snapshot->FindHardware(plan.base.hardware_id(), "base.hardware_id");
+    if (!found.ok()) return found.status();
+    *plan.base.mutable_hardware_spec() = (*found)->entry.spec();
+  }
+  if (Varies(plan, "model_spec.") && plan.base.has_model_id()) {
+    const auto found = plan.snapshot->FindModel(plan.base.model_id(), "base.model_id");
+    if (!found.ok()) return found.status();
+    *plan.base.mutable_model_spec() = (*found)->entry.spec();
+  }
+  return InlineSideSpecs(plan);
+}
+
+// Notes every value of an axis that its field cannot take, whatever the other axes say.
+void CheckValues(const Axis& axis, v1::Scenario scenario, ScenarioReader& reader, catalog::FieldChecker& fields) {
+  for (int i = 0; i < axis.size(); ++i) {
+    axis.Apply(i, scenario);
+    reader.ReadPart(axis.field().part(), scenario, "base.");
+    for (const FieldViolation& violation : reader.violations(axis.field().part())) {
+      if (violation.field != axis.field().text()) continue;
+      fields.Add(axis.ValuePath(i), violation.description);
+      if (axis.ValuePath(0) == axis.ValuePath(i)) return;  // a range is named once
+    }
+  }
+}
+
+// Whether a violation is about a field that an axis sets: then it is a matter of points, not of the sweep.
+bool IsVaried(const SweepPlan& plan, std::string_view field) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(),
+                     [field](const Axis& axis) { return axis.field().text() == field; });
+}
+
+// The axis values must be checked alone where a rule joins two varied fields (cached_prefix_tokens < prompt_tokens),
+// so rules that join are left to the points: only values that no neighbour can save are refused.
+bool JoinsVaried(const SweepPlan& plan, const Axis& axis) {
+  const std::string& field = axis.field().text();
+  return (field == "workload.cached_prefix_tokens") ||
+         (field == "deployment.expert_parallel" &&
+          (Varies(plan, "deployment.tensor_parallel") || Varies(plan, "deployment.data_parallel"))) ||
+         (field == "deployment.expert_load_imbalance" && Varies(plan, "deployment.expert_parallel")) ||
+         (field == "live_load.running_sequences" && Varies(plan, "live_load.max_num_seqs"));
+}
+
+// OK, or that an id that every point shares is unknown.
+absl::Status SharedIdError(const SweepPlan& plan, const ScenarioReader& reader) {
+  constexpr std::pair<std::string_view, Part> kIds[] = {
+      {"model_id", Part::kModel},
+      {"hardware_id", Part::kHardware},
+      {"speculative_decoding.draft_model_id", Part::kSpeculation},
+      {"disaggregated_prefill.hardware_id", Part::kDisaggregation},
+  };
+  for (const auto& [field, part] : kIds) {
+    if (!Varies(plan, field) && !reader.id_error(part).ok()) return WithFieldPrefix(reader.id_error(part), "base.");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBase(const SweepPlan& plan) {
+  std::vector<FieldViolation> violations;
+  catalog::FieldChecker fields("", violations);
+  ScenarioReader reader(*plan.snapshot, plan.now);
+  v1::Scenario first = plan.base;
+  for (const Axis& axis : plan.axes) axis.Apply(0, first);
+  reader.ReadAll(first, "base.");
+  for (int part = 0; part < kNumParts; ++part) {
+    for (const FieldViolation& violation : reader.violations(static_cast<Part>(part))) {
+      if (!IsVaried(plan, violation.field)) fields.Add("base." + violation.field, violation.description);
+    }
+  }
+  if (violations.empty()) {
+    for (const Axis& axis : plan.axes) {
+      if (axis.field().kind() != FieldKind::kText && !JoinsVaried(plan, axis)) CheckValues(axis, first, reader, fields);
+    }
+  }
+  if (!violations.empty()) return InvalidFields(violations);
+  return SharedIdError(plan, reader);
+}
+
+}  // namespace
+
+v1::SweepHeader SweepPlan::Header() const {
+  v1::SweepHeader header;
+  for (const Axis& axis : axes) *header.add_axes() = axis.ToProto();
+  header.set_total_points(total_points);
+  for (const v1::Metric metric : metrics) header.add_metrics(metric);
+  *header.mutable_catalog_revision() = snapshot->revision();
+  return header;
+}
+
+absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
+                                    absl::Time now, int64_t max_points) {
+  if (absl::Status status = CheckCounts(request); !status.ok()) return status;
+  SweepPlan plan;
+  plan.snapshot = std::move(snapshot);
+  plan.now = now;
+  plan.base = request.base();
+  std::vector<FieldViolation> violations;
+  catalog::FieldChecker fields("", violations);
+  ReadOptions(request, fields, plan);
+  if (absl::Status status = ReadAxes(request, fields, plan); !status.ok()) return status;
+  if (!violations.empty()) return InvalidFields(violations);
+  if (absl::Status status = CountPoints(max_points, plan); !status.ok()) return status;
+  if (absl::Status status = InlineSpecs(plan); !status.ok()) return status;
+  if (absl::Status status = CheckBase(plan); !status.ok()) return status;
+  return plan;
+}
+
+}  // namespace foretoken::rpc

@@ -1,0 +1,85 @@
+// Computes the points of a planned sweep in order, chunk by chunk.
+//
+//   SweepRunner runner(std::move(plan));
+//   while (!runner.done()) {
+//     if (!runner.NextChunk(abandoned, chunk)) return;  // the caller gave up
+//     Send(chunk);
+//   }
+//   Send(runner.Summary());
+#ifndef FORETOKEN_SERVER_RPC_SWEEP_SWEEP_RUNNER_H_
+#define FORETOKEN_SERVER_RPC_SWEEP_SWEEP_RUNNER_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "foretoken/v1/sweep.pb.h"
+#include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/sweep/frontier.h"
+#include "server/rpc/sweep/sweep_metric.h"
+#include "server/rpc/sweep/sweep_plan.h"
+
+namespace foretoken::rpc {
+
+// Points between two looks at whether the caller gave up.
+inline constexpr int kPointsPerLook = 128;
+// Frontier points that a summary lists; a larger frontier is thinned, and the summary says so.
+inline constexpr int kMaxFrontierPoints = 50'000;
+
+// Not thread-safe; one thread at a time.
+class SweepRunner {
+ public:
+  explicit SweepRunner(SweepPlan plan);
+
+  const SweepPlan& plan() const { return plan_; }
+  bool done() const { return next_point_ == plan_.total_points; }
+  int64_t points_done() const { return next_point_; }
+
+  // Fills `chunk`, whatever it held, with the next points; false as soon as `abandoned` says so.
+  // REQUIRES: !done().
+  bool NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk& chunk);
+
+  // What all points came to. REQUIRES: done().
+  v1::SweepSummary Summary() const;
+
+ private:
+  void MoveToNextPoint();
+  // Skips the points that a row has answered.
+  void MoveBy(int points);
+  void ReadPoint();
+  // Writes the next points, up to `most`, at `row` of the chunk: as many as a row of output lengths gives at once, or
+  // one.
+  int ComputePoints(int row, int most, v1::SweepChunk& chunk);
+  int ComputeBlock(int row, int most, v1::SweepChunk& chunk);
+  void ComputePoint(int row, v1::SweepChunk& chunk);
+  // Of the block's points, at `row` of the chunk: what they have no columns of.
+  void WritePerPoint(int row);
+  void WriteRefusal(const absl::Status& status, int row, v1::SweepChunk& chunk);
+  void RankEstimate(int64_t point, const Estimate& estimate);
+  void Rank(const TradeOff& point, bool feasible);
+  void PrepareChunk(int points, v1::SweepChunk& chunk);
+
+  SweepPlan plan_;
+  std::vector<const MetricReader*> readers_;  // of plan_.metrics
+  v1::Scenario scenario_;                     // the base with the axes' values of the current point
+  ScenarioReader reader_;
+  Estimate estimate_;
+  std::vector<int> indices_;  // of the current point, per axis
+  std::array<bool, kNumParts> changed_ = {};
+  const bool has_rows_;     // the innermost axis is one of output lengths
+  bool row_tried_ = false;  // row_ is that of the current point
+  std::optional<OutputRow> row_;
+  OutputBlock block_;
+  int64_t next_point_ = 0;
+  int error_details_ = 0;
+  int64_t refused_points_ = 0;
+  Frontier frontier_;
+  std::optional<TradeOff> best_under_slo_;
+  std::vector<double*> columns_;  // of the chunk being filled
+};
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_SWEEP_SWEEP_RUNNER_H_

@@ -1,0 +1,57 @@
+// Between the API's messages and the core model's structs, one message at a time: every check that a message allows
+// on its own is made here, once, and noted in `fields`; past it every field is valid and every default resolved.
+// Absent and zero stay apart: a default is taken for an absent field only.
+// The model and hardware specs have their own place (server/catalog/spec/parse.h); scenario_reader.h joins the parts.
+#ifndef FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
+#define FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
+
+#include "absl/time/time.h"
+#include "estimator/scenario/estimate.h"
+#include "estimator/scenario/scenario.h"
+#include "foretoken/v1/estimate.pb.h"
+#include "foretoken/v1/scenario.pb.h"
+#include "server/catalog/spec/field_checker.h"
+
+namespace foretoken::rpc {
+
+using catalog::FieldChecker;
+
+// Tokens of one sequence, and sequences.
+inline constexpr int kMaxTokens = 100'000'000;
+inline constexpr int kMaxBatch = 1'000'000;
+// Most tokens of all requests of a replica together: a full batch of the longest prompts has more than any machine
+// holds.
+inline constexpr int64_t kMaxReplicaTokens = 1'000'000'000'000;
+
+// Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
+Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);
+
+// All but the draft itself and its deployment.
+Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker& fields);
+
+// All but the hardware and deployment of the prefill side.
+Disaggregation ReadDisaggregation(const v1::DisaggregatedPrefill& message, FieldChecker& fields);
+
+Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields);
+
+LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
+
+// How old a live load is at `now`. Clocks of two machines differ: up to 5 s in the future counts as now, more is a
+// violation. REQUIRES: message.has_time_observed().
+absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, FieldChecker& fields);
+
+Slo ReadSlo(const v1::Slo& message, FieldChecker& fields);
+
+Method ReadMethod(v1::Method method, FieldChecker& fields);
+
+// What an estimate says of use, energy and cost, a part of WriteEstimate.
+void WriteUse(const Estimate& estimate, v1::Estimate& message);
+
+void AddWarning(const Warning& warning, v1::Estimate& message);
+
+// Fills `message`, which is empty, with what is known; the rest stays absent.
+void WriteEstimate(const Estimate& estimate, v1::Estimate& message);
+
+}  // namespace foretoken::rpc
+
+#endif  // FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_

@@ -1,0 +1,122 @@
+#include "client/cli/validation/measurements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace foretoken::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kHeader[] =
+    "hardware,model,engine,engine_version,tensor_parallel,pipeline_parallel,expert_parallel,data_parallel,weight_dtype,"
+    "activation_dtype,kv_cache_dtype,batching,batch_size,prompt_tokens,output_tokens,prefill_chunk_tokens,ttft_s,tpot_"
+    "s,"
+    "e2e_s,source\n";
+
+MeasurementFile Read(const std::string& rows) {
+  std::istringstream in(kHeader + rows);
+  return ReadMeasurements("m.csv", in).value();
+}
+
+TEST(MeasurementsTest, ARowInTheFormOfTheApi) {
+  const Measurement row =
+      Read("gpu,llama,vllm,0.7.3,8,0,,1,fp8,fp8,bf16,continuous,16,0,128,512,0.5,,1.25,a:b\n").rows[0];
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.hardware_id, "gpu");
+  EXPECT_EQ(Place(row), "m.csv:2");
+  EXPECT_EQ(
+      row.sample.ShortDebugString(),
+      "model_id: \"llama\" deployment { tensor_parallel: 8 pipeline_parallel: 1 expert_parallel: 1 data_parallel: 1 "
+      "weight_dtype: DTYPE_FP8 activation_dtype: DTYPE_FP8 kv_cache_dtype: DTYPE_BF16 engine: \"vllm@0.7.3\" "
+      "prefill_chunk_tokens: 512 } batch_size: 16 output_tokens: 128 ttft_seconds: 0.5 e2e_seconds: 1.25 "
+      "batching_policy: BATCHING_POLICY_CONTINUOUS");
+}
+
+TEST(MeasurementsTest, ARateOfRequests) {
+  const auto read = [](const std::string& rate) {
+    std::istringstream in("hardware,model,batching,batch_size,request_rate,prompt_tokens,output_tokens,ttft_s\n" +
+                          ("g,m,continuous,1," + rate) + ",100,10,0.5\n");
+    return ReadMeasurements("m.csv", in).value().rows[0];
+  };
+  EXPECT_EQ(read("2.5").sample.request_rate_per_second(), 2.5);
+  EXPECT_FALSE(read("").sample.has_request_rate_per_second());
+  EXPECT_EQ(read("-1").status.message(), "request_rate \"-1\"; allowed: finite requests/s above 0");
+}
+
+TEST(MeasurementsTest, AShareOfTheMemory) {
+  const auto read = [](const std::string& share) {
+    std::istringstream in("hardware,model,batch_size,memory_utilization,prompt_tokens,output_tokens,ttft_s\n" +
+                          ("g,m,1," + share) + ",100,10,0.5\n");
+    return ReadMeasurements("m.csv", in).value().rows[0];
+  };
+  EXPECT_EQ(read("1").sample.deployment().memory_utilization(), 1);
+  EXPECT_FALSE(read("").sample.deployment().has_memory_utilization());
+  EXPECT_EQ(read("0").status.message(), "memory_utilization \"0\"; allowed: above 0 to 1");
+  EXPECT_EQ(read("1.5").status.message(), "memory_utilization \"1.5\"; allowed: above 0 to 1");
+  EXPECT_EQ(read("nan").status.message(), "memory_utilization \"nan\"; allowed: above 0 to 1");
+}
+
+TEST(MeasurementsTest, BadRowsAreToldAndTheRestGoesOn) {
+  struct Case {
+    const char* name;
+    const char* row;
+    const char* want;
+  };
+  const Case cases[] = {
+      {"not a time", "g,m,,,,,,,,,,static,1,1,1,,nan,,,s\n", "ttft_s \"nan\"; allowed: finite seconds above 0"},
+      {"infinite", "g,m,,,,,,,,,,static,1,1,1,,,inf,,s\n", "tpot_s \"inf\"; allowed: finite seconds above 0"},
+      {"zero", "g,m,,,,,,,,,,static,1,1,1,,,,0,s\n", "e2e_s \"0\"; allowed: finite seconds above 0"},
+      {"negative batch", "g,m,,,,,,,,,,static,-3,1,1,,,,1,s\n",
+       "batch_size \"-3\"; allowed: a whole number of at least 1"},
+      {"no output", "g,m,,,,,,,,,,static,1,1,,,,,1,s\n", "output_tokens is blank"},
+      {"unknown dtype", "g,m,,,,,,,fp7,,,static,1,1,1,,,,1,s\n", "weight_dtype \"fp7\"; allowed: fp32, bf16"},
+      {"unknown batching", "g,m,,,,,,,,,,odd,1,1,1,,,,1,s\n", "batching \"odd\"; allowed: static, dynamic, continuous"},
+      {"no hardware", ",m,,,,,,,,,,static,1,1,1,,,,1,s\n", "hardware is blank"},
+      {"too few cells", "g,m\n", "2 cells; allowed 20"},
+  };
+  for (const Case& c : cases) {
+    const MeasurementFile file = Read(std::string(c.row) + "g,m,,,,,,,,,,,1,1,1,,,,1,s\n");
+    ASSERT_EQ(file.rows.size(), 2u) << c.name;
+    EXPECT_THAT(std::string(file.rows[0].status.message()), HasSubstr(c.want)) << c.name;
+    EXPECT_TRUE(file.rows[1].status.ok()) << c.name;
+  }
+}
+
+TEST(MeasurementsTest, TwoFaultsOfARowAreBothTold) {
+  const std::string message(Read("g,m,,,,,,,,,,static,0,1,1,,x,,,s\n").rows[0].status.message());
+  EXPECT_THAT(message, testing::AllOf(HasSubstr("batch_size"), HasSubstr("ttft_s")));
+}
+
+TEST(MeasurementsTest, ColumnsAreCheckedTogether) {
+  std::istringstream in("hardware,model,modle,batch_size,prompt_tokens,batch_size\n");
+  const absl::Status status = ReadMeasurements("m.csv", in).status();
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("m.csv:1: "), HasSubstr("unknown column \"modle\""),
+                     HasSubstr("column \"batch_size\" stands twice"), HasSubstr("no column \"output_tokens\"")));
+  std::istringstream thrice("hardware,model,batch_size,prompt_tokens,output_tokens,model,model\n");
+  const std::string message(ReadMeasurements("m.csv", thrice).status().message());
+  EXPECT_THAT(message, testing::StartsWith("m.csv:1: column \"model\" stands twice; allowed: "));
+  std::istringstream empty("");
+  EXPECT_EQ(ReadMeasurements("m.csv", empty).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MeasurementsTest, AFileWithoutRowsIsAFault) {
+  std::istringstream in(kHeader);
+  EXPECT_EQ(ReadMeasurements("m.csv", in).status().message(), "m.csv: no rows below the header");
+}
+
+TEST(MeasurementsTest, AnOpenQuoteIsTheOnlyFaultOfItsRow) {
+  const MeasurementFile file = Read("g,m,,,,,,,,,,,1,1,1,,,,1,s\ng,\"m,,,,,,,,,,,1,1,1,,,,1,s\ng,m\n");
+  ASSERT_EQ(file.rows.size(), 2u);
+  EXPECT_EQ(file.rows[1].status.message(), "the quote that opens in line 3 is never closed");
+  std::istringstream header("hardware,\"model\n");
+  EXPECT_EQ(ReadMeasurements("m.csv", header).status().message(),
+            "m.csv:1: the quote that opens in line 1 is never closed");
+}
+
+}  // namespace
+}  // namespace foretoken::cli

@@ -1,0 +1,86 @@
+#include "estimator/step/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/estimator/fixtures.h"
+
+namespace foretoken {
+namespace {
+
+TEST(PeakTest, TheFp32PeakStandsInWithAWarning) {
+  const Model model = Llama2_7b();
+  Hardware hardware = A100();
+  hardware.peak.bf16.reset();
+  hardware.peak.fp16.reset();
+  const Estimate estimate = MustEstimate(MakeScenario(model, hardware, 1, 1024, 2));
+  ASSERT_EQ(estimate.warnings.size(), 1u);
+  EXPECT_EQ(estimate.warnings[0].code, WarningCode::kPeakSubstituted);
+  EXPECT_EQ(estimate.warnings[0].field, "hardware_spec.peak.bf16_flops_per_second");
+}
+
+TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
+  Hardware hardware = A100();
+  hardware.devices_per_node.reset();
+  std::vector<Warning> warnings;
+  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 8}, GenericPrior(), &warnings).ok());
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 16}, GenericPrior(), &warnings).ok());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
+}
+
+// 4-bit weights and activations; with a wider operand the product is of that one.
+TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
+  Hardware hardware = A100();
+  hardware.peak.int8 = Teraflops(624);
+  hardware.peak.int4 = Teraflops(1248);
+  const Dtype both = ComputeDtype(Dtype::kInt4, Dtype::kInt4);
+  std::vector<Warning> warnings;
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(1248));
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->element, Bytes(0.5));
+  EXPECT_EQ(PeakFor(hardware, ComputeDtype(Dtype::kInt4, Dtype::kInt8), &warnings)->rate, Teraflops(624));
+  EXPECT_TRUE(warnings.empty());
+  hardware.peak.int4.reset();
+  EXPECT_EQ(PeakFor(hardware, both, &warnings)->rate, Teraflops(624));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "hardware_spec.peak.int4_ops_per_second");
+}
+
+// Fitted to devices of as many lanes to a byte as an A100's.
+Efficiencies OfFewLanes(double weight_read) {
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.weight_read = weight_read;
+  efficiencies.weight_read_balance = VectorBalance(A100());
+  return efficiencies;
+}
+
+// docs/model.md, "Carried to another device": 4.42 / 2.039 of an A100; 1.44 times the lanes are 1.2 times the balance.
+TEST(CarriedToTest, MoreLanesReadMore) {
+  Hardware hardware = A100();
+  EXPECT_NEAR(VectorBalance(hardware), std::sqrt(19.5) / 2.039, 1e-6);
+  hardware.peak.fp32 = Teraflops(19.5 * 1.44);
+  EXPECT_NEAR(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.6, 1e-9);
+  const absl::StatusOr<Machine> machine = MakeMachine(hardware, {}, OfFewLanes(0.5), nullptr);
+  ASSERT_TRUE(machine.ok());
+  EXPECT_NEAR(machine->weight_read / machine->memory_peak, 0.6, 1e-9);
+  hardware.peak.fp32 = Teraflops(19.5 * 4);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, GenericPrior().weight_read);
+}
+
+TEST(CarriedToTest, NothingElseChangesAShare) {
+  Hardware hardware = A100();
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read_balance, 0);
+  hardware.peak.fp32 = Teraflops(5);  // fewer lanes: nothing tells that they bind
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  hardware.peak.fp32 = Teraflops(100);
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.9)).weight_read, 0.9);  // reaches more than the prior: the memory binds
+  EXPECT_EQ(CarriedTo(hardware, GenericPrior()).weight_read, GenericPrior().weight_read);
+  hardware.peak.fp32.reset();
+  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+}
+
+}  // namespace
+}  // namespace foretoken
