@@ -8,10 +8,10 @@ import unittest
 
 import grpc
 
-from certificates import Certificates
-from replicas import wait_until
-from scenarios import hardware
-from server_process import API, ServerProcess
+from support.certificates import Certificates
+from support.replicas import wait_until
+from support.scenarios import hardware
+from support.server_process import API, ServerProcess
 
 TOKEN = "0123456789abcdef"
 SPEC = os.path.join(os.environ["FORETOKEN_SOURCE_DIR"], "deploy", "example-hardware.textproto")

@@ -3,8 +3,8 @@
 import math
 import unittest
 
-from bad_requests import BadRequestTestCase, Case
-from scenarios import hardware, model
+from support.bad_requests import BadRequestTestCase, Case
+from support.scenarios import hardware, model
 
 
 def bad_hardware(name, field, **changes):

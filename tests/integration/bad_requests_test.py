@@ -3,9 +3,9 @@
 import math
 import unittest
 
-from bad_requests import SWEEP, BadRequestTestCase, Case
-from scenarios import hardware, scenario
-from server_process import API
+from support.bad_requests import SWEEP, BadRequestTestCase, Case
+from support.scenarios import hardware, scenario
+from support.server_process import API
 
 ESTIMATE = "EstimatorService/Estimate"
 BATCH = "EstimatorService/BatchEstimate"

@@ -4,8 +4,8 @@ import math
 import random
 import unittest
 
-from scenarios import scenario
-from server_process import ServerProcess
+from support.scenarios import scenario
+from support.server_process import ServerProcess
 
 LARGE_HARDWARE = "nvidia-b200-sxm-180gb"
 SMALL_MODEL = "llama-3.2-1b"

@@ -15,12 +15,12 @@ import time
 import unittest
 from collections import Counter
 
-from etcd_cluster import EtcdCluster
-from foretoken_api import Refused
-from gate import Gate
-from journal import Journal
-from replicas import Writer, check_agreement, is_stale, replicas, wait_until
-from scenarios import scenario
+from support.etcd_cluster import EtcdCluster
+from support.foretoken_api import Refused
+from support.gate import Gate
+from support.journal import Journal
+from support.replicas import Writer, check_agreement, is_stale, replicas, wait_until
+from support.scenarios import scenario
 
 REPLICAS = 3
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest
 
-from server_process import CLI, ServerTestCase, free_port
+from support.server_process import CLI, ServerTestCase, free_port
 
 SHAPE = ["--model", "llama-3.1-8b", "--hardware", "nvidia-h100-sxm-80gb", "--batch", "8", "--prompt", "1024",
          "--output-tokens", "128"]

@@ -9,9 +9,9 @@ import threading
 import time
 import unittest
 
-from foretoken_api import Refused
-from scenarios import hardware
-from server_process import ServerProcess
+from support.foretoken_api import Refused
+from support.scenarios import hardware
+from support.server_process import ServerProcess
 
 ROUNDS = 5
 WRITERS = 4

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from server_process import BINARY_DIR, ServerProcess
+from support.server_process import BINARY_DIR, ServerProcess
 
 ROOT = os.environ["FORETOKEN_SOURCE_DIR"]
 PAGES = ["README.md", "docs/cli.md"]

@@ -5,12 +5,12 @@ import shutil
 import tempfile
 import unittest
 
-from certificates import Certificates
-from etcd_cluster import EtcdCluster, field, varint
-from foretoken_api import Refused
-from replicas import entries, wait_until
-from scenarios import hardware
-from server_process import ServerProcess
+from support.certificates import Certificates
+from support.etcd_cluster import EtcdCluster, field, varint
+from support.foretoken_api import Refused
+from support.replicas import entries, wait_until
+from support.scenarios import hardware
+from support.server_process import ServerProcess
 
 
 class Tls(unittest.TestCase):

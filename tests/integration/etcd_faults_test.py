@@ -4,12 +4,12 @@ replica, the same bytes, and none that was refused."""
 import time
 import unittest
 
-from etcd_cluster import EtcdCluster
-from foretoken_api import Refused
-from gate import Gate
-from journal import MAY_BE, NOTHING, Journal
-from replicas import Writer, check_agreement, entries, is_stale, metric, replicas, revision, wait_until, writers
-from scenarios import hardware
+from support.etcd_cluster import EtcdCluster
+from support.foretoken_api import Refused
+from support.gate import Gate
+from support.journal import MAY_BE, NOTHING, Journal
+from support.replicas import Writer, check_agreement, entries, is_stale, metric, replicas, revision, wait_until, writers
+from support.scenarios import hardware
 
 STORE_HEALTH = b"foretoken.catalog.store"
 

@@ -4,11 +4,11 @@ import threading
 import time
 import unittest
 
-from etcd_cluster import EtcdCluster
-from foretoken_api import Refused
-from journal import Journal
-from replicas import Writer, check_agreement, entries, metric, replicas, wait_until
-from scenarios import hardware
+from support.etcd_cluster import EtcdCluster
+from support.foretoken_api import Refused
+from support.journal import Journal
+from support.replicas import Writer, check_agreement, entries, metric, replicas, wait_until
+from support.scenarios import hardware
 
 
 class Healthy(unittest.TestCase):

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server_process import ServerProcess
+from support.server_process import ServerProcess
 
 MEASURED = Path(os.environ["FORETOKEN_SOURCE_DIR"], "tests", "validation", "argonne.csv")
 KNOWN, NEW = "nvidia-a100-sxm-40gb", "lab-a100"

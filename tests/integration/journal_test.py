@@ -2,7 +2,7 @@
 
 import unittest
 
-from journal import Journal, Write
+from support.journal import Journal, Write
 
 
 def journal_of(*writes):

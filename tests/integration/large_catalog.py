@@ -13,10 +13,10 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from etcd_cluster import EtcdCluster
-from replicas import wait_until
-from scenarios import hardware, model
-from server_process import ServerProcess
+from support.etcd_cluster import EtcdCluster
+from support.replicas import wait_until
+from support.scenarios import hardware, model
+from support.server_process import ServerProcess
 
 THREADS = 8
 REGISTRATIONS = 50

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from server_process import BINARY_DIR, ServerProcess, free_port
+from support.server_process import BINARY_DIR, ServerProcess, free_port
 
 DRIVER = os.path.join(BINARY_DIR, "foretoken-load")
 

@@ -10,10 +10,10 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from foretoken_api import Refused
-from replicas import wait_until
-from scenarios import hardware, scenario
-from server_process import ServerProcess, free_port
+from support.foretoken_api import Refused
+from support.replicas import wait_until
+from support.scenarios import hardware, scenario
+from support.server_process import ServerProcess, free_port
 
 DEPLOY = os.path.join(os.environ["FORETOKEN_SOURCE_DIR"], "deploy")
 ALERTS = os.path.join(DEPLOY, "prometheus", "alerts.yml")

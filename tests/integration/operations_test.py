@@ -11,9 +11,9 @@ import unittest
 
 import grpc
 
-from foretoken_api import Refused
-from scenarios import hardware, scenario
-from server_process import API, SERVER, ServerProcess
+from support.foretoken_api import Refused
+from support.scenarios import hardware, scenario
+from support.server_process import API, SERVER, ServerProcess
 
 DRAIN_SECONDS = 2
 

@@ -4,9 +4,9 @@ import math
 import struct
 import unittest
 
-from foretoken_api import Refused, as_dict
-from scenarios import hardware, model, scenario
-from server_process import API, ServerTestCase
+from support.foretoken_api import Refused, as_dict
+from support.scenarios import hardware, model, scenario
+from support.server_process import API, ServerTestCase
 
 CALLED = set()
 

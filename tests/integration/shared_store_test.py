@@ -5,9 +5,9 @@ import threading
 import time
 import unittest
 
-from foretoken_api import Refused
-from scenarios import hardware, model, scenario
-from server_process import ServerProcess
+from support.foretoken_api import Refused
+from support.scenarios import hardware, model, scenario
+from support.server_process import ServerProcess
 
 VISIBLE_SECONDS = 3  # "about a second", with room for a busy machine
 

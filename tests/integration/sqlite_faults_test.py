@@ -8,11 +8,11 @@ import tempfile
 import time
 import unittest
 
-from foretoken_api import Refused
-from journal import NOTHING, Journal
-from replicas import Writer, check_agreement, entries, wait_until
-from scenarios import hardware, scenario
-from server_process import ServerProcess
+from support.foretoken_api import Refused
+from support.journal import NOTHING, Journal
+from support.replicas import Writer, check_agreement, entries, wait_until
+from support.scenarios import hardware, scenario
+from support.server_process import ServerProcess
 
 TMPFS_BYTES = 3 << 20
 

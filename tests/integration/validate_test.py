@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server_process import ServerTestCase
+from support.server_process import ServerTestCase
 
 FILES = sorted(Path(os.environ["FORETOKEN_SOURCE_DIR"], "tests", "validation").glob("**/*.csv"))
 ADDED = ["predicted_ttft_s", "predicted_tpot_s", "predicted_e2e_s", "ttft_low_s", "ttft_high_s", "tpot_low_s",

@@ -17,7 +17,7 @@ import urllib.request
 
 import grpc
 
-from foretoken_api import Api
+from support.foretoken_api import Api
 
 BINARY_DIR = os.environ["FORETOKEN_BINARY_DIR"]
 SERVER = os.path.join(BINARY_DIR, "foretokend")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from foretoken_api import Refused
-from server_process import ServerTestCase
+from support.foretoken_api import Refused
+from support.server_process import ServerTestCase
 
 SWEEP = "EstimatorService/Sweep"
 

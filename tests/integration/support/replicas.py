@@ -5,10 +5,10 @@ import re
 import threading
 import time
 
-from foretoken_api import Refused
-from journal import Journal, outcome_of
-from scenarios import hardware, scenario
-from server_process import ServerProcess
+from support.foretoken_api import Refused
+from support.journal import Journal, outcome_of
+from support.scenarios import hardware, scenario
+from support.server_process import ServerProcess
 
 AGREE_SECONDS = 40  # a replica that missed its news reads the whole store after 30 s
 
