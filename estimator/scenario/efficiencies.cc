@@ -8,10 +8,10 @@ namespace foretoken {
 // them. Decode attention and overheads cannot be read off kernels: they are what fits the published end-to-end
 // measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
 // gemm, gemm_reuse and vector_reference together carry that median of 0.71 from one device to another: of the round
-// values tried, those that predicted devices left out of the fit best (docs/model.md, "Constants").
+// values tried, those that predicted devices left out of the fit best (docs/model/decisions.md).
 // expert_gemm is, of 1, 0.8 and 0.7, the one that predicted models left out of the fit best.
 // What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise) is held at plain values.
-// prefill_share is what engines that mix prompts with decode steps ask for (docs/model.md, "Closed loop").
+// prefill_share is what engines that mix prompts with decode steps ask for (docs/model/decisions.md).
 const Efficiencies& GenericPrior() {
   static const Efficiencies prior = {
       .gemm = 0.9,
@@ -38,7 +38,7 @@ const Efficiencies& GenericPrior() {
   return prior;
 }
 
-// GenericPrior with decode attention on the matrix units (docs/model.md, "Constants"), fitted to the closed loops of
+// GenericPrior with decode attention on the matrix units (docs/model/decisions.md), fitted to the closed loops of
 // tests/validation/served_closed_loop.csv, three engines of 2025 on two devices, every (device, engine, model) weighing
 // the same, and rounded. tests/validation/run prints the fit beside it.
 const Efficiencies& GenericServedPrior() {

@@ -47,7 +47,7 @@ struct Efficiencies {
 };
 
 // One set for any hardware and engine, from published kernel measurements (sources in efficiencies.cc and
-// docs/model.md). Behind every DATASHEET estimate of batches.
+// docs/model/scenario.md). Behind every DATASHEET estimate of batches.
 const Efficiencies& GenericPrior();
 
 // The same for requests that a server batches continuously: engines that do are younger and closer to the hardware.

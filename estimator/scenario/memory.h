@@ -8,7 +8,7 @@
 //   SequencesThatFit(17089, 2048);                                      // 8
 //
 // Leaves out: activations, allocator blocks and the engine's reserve; the operator model counts those.
-// Sources: [S3], [S4] in docs/model.md. Pure functions, safe from any thread.
+// Sources: [S3], [S4] in docs/model/notation.md. Pure functions, safe from any thread.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_MEMORY_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_MEMORY_H_
 

@@ -12,7 +12,7 @@ namespace foretoken {
 
 // One of them. `value` is read and written through Get and Set.
 struct Parameter {
-  std::string_view name;                     // "weight_read_efficiency", as docs/model.md lists it
+  std::string_view name;                     // "weight_read_efficiency", as docs/model/fit.md lists it
   std::string_view unit;                     // "1" or "s"
   double Efficiencies::*share = nullptr;     // of a parameter without a unit
   Seconds Efficiencies::*seconds = nullptr;  // of a time

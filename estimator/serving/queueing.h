@@ -7,8 +7,8 @@
 namespace foretoken {
 
 // A server that takes all who wait, up to `most`, into one step; those who come meanwhile wait for its end. The number
-// who come during a step is binomial. Of one customer a step: M/D/1, with vacations of `empty`. [ours; docs/model.md]
-// REQUIRES: rate * longest < most, rate * each < 1.
+// who come during a step is binomial. Of one customer a step: M/D/1, with vacations of `empty`. [ours;
+// docs/model/serving.md] REQUIRES: rate * longest < most, rate * each < 1.
 struct StepQueue {
   double rate = 0;      // arrivals per second
   double arriving = 0;  // mean of those who come during a step
@@ -40,7 +40,7 @@ struct StepQueue {
 };
 
 // Mean wait for one of `seats` that are each held for `service`, as they are for the share `busy` of the time. [ours;
-// docs/model.md] REQUIRES: busy < 1.
+// docs/model/serving.md] REQUIRES: busy < 1.
 Seconds SlotWait(double busy, double slots, Seconds service);
 
 // Mean wait before a service that always takes the same time (M/D/1): rho / (2 (1 - rho)) services, rho = rate *

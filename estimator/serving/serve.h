@@ -7,7 +7,7 @@
 //   open loop         open_loop.h       continuous batching of requests that arrive at a rate
 //   disaggregated     disaggregated.h   prompts are prefilled on other replicas
 //
-// Formulas, sources and worked numbers: docs/model.md, "Serving".
+// Formulas, sources and worked numbers: docs/model/serving.md.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
 #define FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
 

@@ -58,7 +58,7 @@ double VectorBalance(const Hardware& hardware);
 
 // What efficiencies that were fitted to other devices come to on this one. A share of bandwidth below the generic
 // prior's is of kernels whose lanes cannot ask for more: with more lanes to a byte it rises, up to the prior's.
-// Formula, source: docs/model.md, "Carried to another device".
+// Formula, source: docs/model/step.md.
 Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies);
 
 // Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.

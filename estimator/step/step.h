@@ -4,7 +4,7 @@
 //   StepModel model = ...;
 //   TimeParts step = StepTime(model, {.decode_sequences = 8, .decode_context = 1024, .logits_rows = 8});
 //
-// Formulas, sources and worked numbers: docs/model.md, "Operator model".
+// Formulas, sources and worked numbers: docs/model/step.md.
 #ifndef FORETOKEN_ESTIMATOR_STEP_STEP_H_
 #define FORETOKEN_ESTIMATOR_STEP_STEP_H_
 

@@ -58,7 +58,7 @@ TEST(SnapshotTest, WordsInAnotherOrderAndRepositoryNamesFindTheirId) {
   }
 }
 
-// docs/model.md, "Carried to another device": llama.cpp was measured on the A100 40GB and the H100 SXM, and is asked
+// docs/model/step.md: llama.cpp was measured on the A100 40GB and the H100 SXM, and is asked
 // about anything.
 TEST(SnapshotTest, AnEngineReadsMoreOfABandwidthThatMoreLanesAskFor) {
   const auto snapshot = Overlay(*LoadEmbeddedBundle()).MakeSnapshot();

@@ -45,7 +45,7 @@ TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
   EXPECT_EQ(response_.entry().spec().calibrations_size(), 1);
 }
 
-// docs/model.md, "Carried to another device": llama.cpp reads less than others where few lanes ask; here 25 times as
+// docs/model/step.md: llama.cpp reads less than others where few lanes ask; here 25 times as
 // many do as on the A100.
 TEST_F(LearnTest, ADeviceIsDrawnToWhatItsEngineComesToOnIt) {
   v1::RegisterHardwareRequest request = Request();

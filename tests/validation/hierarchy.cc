@@ -17,10 +17,10 @@ namespace {
 constexpr double kServedTtftWeight = 0.2;  // it holds the bursts in which a source sent its requests
 constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's form, and of what engines differ in
 // e_d that the fit to closed loops is drawn to: their engines compute the heads that share a KV head together, on the
-// matrix units, so that the vector units hardly bind (docs/model.md, "Constants").
+// matrix units, so that the vector units hardly bind (docs/model/decisions.md).
 constexpr double kServedDecodeAttention = 1;
-// One engine of those measured keeps its requests in step, and would move what others wait for (docs/model.md, "Closed
-// loop").
+// One engine of those measured keeps its requests in step, and would move what others wait for
+// (docs/model/decisions.md).
 constexpr std::string_view kHeldInGeneric = "prefill_share";
 
 // Closed loops whose requests wait longer than they decode queue for a seat, and the sources state no limit of seats.

@@ -165,7 +165,7 @@ void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::strin
 }
 
 // The token counts of a voice assistant and of a text written, as the source of the KPI method has them
-// (docs/model.md).
+// (docs/model/scenario.md).
 absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
   if (name.empty()) return absl::OkStatus();
   if (name != "voice" && name != "text") {
