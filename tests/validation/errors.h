@@ -39,10 +39,6 @@ class Errors {
   size_t num_groups() const { return groups_.size(); }
   // Median absolute percentage error within each group, mean across groups; as a share.
   double MacroMedian() const;
-  // Median of measured / predicted within each group, geometric mean across groups.
-  double MedianRatio() const;
-  // Median absolute percentage error over all rows alike.
-  double PooledMedian() const;
   // Holds 80% of the errors, every group weighing the same; `widening` stretches it in log. Absent without errors.
   std::optional<BandRatio> Band(double widening) const;
 
