@@ -71,6 +71,13 @@ class Docs(unittest.TestCase):
         with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
             self.assertEqual(len(report.BLOCK.findall(file.read())), 1)
 
+    def test_readme_counts_the_catalog(self):
+        def entries(kind):
+            return len(os.listdir(os.path.join(ROOT, "catalogs", kind)))
+
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            self.assertIn(f"{entries('hardware')} devices and {entries('models')} models", file.read())
+
 
 def update():
     with ServerProcess(store="memory:") as server:
