@@ -10,7 +10,8 @@
 
 namespace foretoken::validation {
 
-// Leaves out each model in turn, of all levels. Predicts its static rows where the device and engine keep a calibration.
+// Leaves out each model in turn, of all levels. Predicts its static rows where the device and engine keep a
+// calibration.
 Predictions LeaveModelsOut(const std::vector<Row>& rows);
 // Leaves out a fifth of the rows in turn, of all levels. Predicts its static rows likewise.
 Predictions LeaveRowsOut(const std::vector<Row>& rows);
