@@ -1,4 +1,5 @@
-"""The commands that README.md and docs/cli.md show print what they show there.
+"""The commands that README.md and docs/cli.md show print what they show there, and documents show the figures of
+docs/validation.
 
 A block of a page that has lines "$ foretoken ..." is run against a server with the bundled catalog; after each such line
 comes its output, to its end or to a line "...", or nothing where the page shows none.
@@ -15,6 +16,9 @@ import unittest
 from support.server_process import BINARY_DIR, ServerProcess
 
 ROOT = os.environ["FORETOKEN_SOURCE_DIR"]
+sys.path.insert(0, os.path.join(ROOT, "tests", "validation"))
+import report  # of tests/validation
+
 PAGES = ["README.md", "docs/cli.md"]
 BLOCK = re.compile(r"(?<=^```\n)\$ foretoken .*?(?=^```$)", re.S | re.M)
 SHOWN = re.compile(r"^\$ (foretoken (?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)
@@ -56,6 +60,23 @@ class Docs(unittest.TestCase):
                 for shown in (Shown(match) for block in blocks for match in SHOWN.finditer(block)):
                     with self.subTest(page=page, command=shown.command):
                         self.assertEqual(shown.run(server), shown.text, "docs_test.py --update writes it anew")
+
+    def test_figures(self):
+        for path, wanted in report.documents().items():
+            with self.subTest(page=path), open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                self.assertEqual(file.read(), wanted, "tests/validation/report.py writes it anew")
+
+    # Without its markers README.md would show nothing, and agree with every figure.
+    def test_readme_has_its_accuracy(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            self.assertEqual(len(report.BLOCK.findall(file.read())), 1)
+
+    def test_readme_counts_the_catalog(self):
+        def entries(kind):
+            return len(os.listdir(os.path.join(ROOT, "catalogs", kind)))
+
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            self.assertIn(f"{entries('hardware')} devices and {entries('models')} models", file.read())
 
 
 def update():

@@ -1,10 +1,10 @@
-// calibrate CALIBRATIONS_DIR DOCS_DIR MEASUREMENTS_DIR: fits every level to the measurements, writes one textproto
-// each, cross-validates, and writes the errors as DOCS_DIR/validation.md with plots in DOCS_DIR/validation.
+// calibrate CALIBRATIONS_DIR STUDY_DIR MEASUREMENTS_DIR PREDICTIONS_FILE: fits every level of calibration to the
+// measurements and cross-validates the fits. Writes one textproto a level into CALIBRATIONS_DIR, plots and bands into
+// STUDY_DIR, and every cross-validated prediction into PREDICTIONS_FILE, from which report.py makes the documents.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,7 +20,7 @@
 #include "server/catalog/store/store_factory.h"
 #include "tests/validation/cross_validate.h"
 #include "tests/validation/hierarchy.h"
-#include "tests/validation/page.h"
+#include "tests/validation/study.h"
 
 namespace foretoken::validation {
 namespace {
@@ -127,43 +127,32 @@ v1::CalibrationSpec GenericSpec(bool served, const std::vector<Row>& rows, const
 
 bool Everything(const Row&) { return true; }
 
-// The priors as shipped beside what the rows give.
-std::string GenericTable(const std::vector<Row>& rows) {
+// CSV: each constant of the generic priors as shipped, and what a fit to the measurements gives.
+std::string PriorsCsv(const std::vector<Row>& rows) {
   const Efficiencies batches = FitGeneric(rows, /*served=*/false, Everything);
   const Efficiencies served = FitGeneric(rows, /*served=*/true, Everything);
-  std::string table =
-      "| parameter | unit | batches ship | batches fitted | served ships | served fitted "
-      "|\n|---|---|---|---|---|---|\n";
+  std::string csv = "parameter,unit,static_shipped,static_fitted,continuous_shipped,continuous_fitted\n";
   for (const Parameter& p : Parameters()) {
-    absl::StrAppendFormat(&table, "| %s | %s | %.3g | %.3g | %.3g | %.3g |\n", std::string(p.name), std::string(p.unit),
+    absl::StrAppendFormat(&csv, "%s,%s,%.3g,%.3g,%.3g,%.3g\n", std::string(p.name), std::string(p.unit),
                           Get(GenericPrior(), p), Get(batches, p), Get(GenericServedPrior(), p), Get(served, p));
   }
-  return table;
+  return csv;
 }
 
 std::vector<Case> MakeCases(const std::vector<Row>& rows, const std::vector<Row>& held_out) {
+  const auto served = [](const Row& row) { return row.served; };
+  const auto batches = [](const Row& row) { return !row.served; };
   std::vector<Case> cases;
-  cases.push_back({.name = "all levels calibrated, a fifth of the rows left out",
-                   .file = kRowsLeftOut,
-                   .predictions = LeaveRowsOut(rows),
-                   .detailed = false});
-  cases.push_back(
-      {"hardware and engine calibrated, model left out", "model_left_out", LeaveModelsOut(rows), kCalibratedBands});
-  cases.push_back({"engine known, hardware left out", "hardware_left_out", LeaveHardwareOut(rows), kTransferredBands});
-  cases.push_back({"generic prior, as it ships", "generic", Generic(rows)});
-  cases.push_back({"generic prior, as it ships, held out", "held_out", Generic(held_out)});
-  cases.push_back({"generic prior refitted, hardware left out", "generic_hardware_left_out",
-                   Only(GenericLeftOut(rows, /*and_engine=*/false), [](const Row& row) { return row.served; })});
+  cases.push_back({.name = kRowsLeftOut, .predictions = LeaveRowsOut(rows), .plotted = false});
+  cases.push_back({"model_left_out", LeaveModelsOut(rows), kCalibratedBands});
+  cases.push_back({"hardware_left_out", LeaveHardwareOut(rows), kTransferredBands});
+  cases.push_back({"generic", Generic(rows)});
+  cases.push_back({"held_out", Generic(held_out)});
+  cases.push_back({"generic_hardware_left_out", Only(GenericLeftOut(rows, /*and_engine=*/false), served)});
   const Predictions neither = GenericLeftOut(rows, /*and_engine=*/true);
-  cases.push_back({"generic prior refitted, hardware and engine left out", "generic_left_out",
-                   Only(neither, [](const Row& row) { return !row.served; }), kGenericBands});
-  cases.push_back({"generic served prior refitted, hardware and engine left out", "generic_served_left_out",
-                   Only(neither, [](const Row& row) { return row.served; }), kServedBands});
-  cases.push_back({.name = "five random samples of unseen hardware registered",
-                   .file = "five_samples",
-                   .predictions = RegisterFive(rows),
-                   .pooled = true,
-                   .detailed = false});
+  cases.push_back({"generic_left_out", Only(neither, batches), kGenericBands});
+  cases.push_back({"generic_served_left_out", Only(neither, served), kServedBands});
+  cases.push_back({.name = "five_samples", .predictions = RegisterFive(rows), .plotted = false});
   return cases;
 }
 
@@ -176,8 +165,8 @@ void WriteEntry(const v1::CalibrationSpec& spec, const std::string& directory) {
 }
 
 void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, const std::string& directory) {
-  const auto case_of = [&cases](std::string_view file) -> const Case& {
-    return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.file == file; });
+  const auto case_of = [&cases](std::string_view name) -> const Case& {
+    return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; });
   };
   WriteEntry(GenericSpec(/*served=*/false, rows, case_of("generic_left_out")), directory);
   WriteEntry(GenericSpec(/*served=*/true, rows, case_of("generic_served_left_out")), directory);
@@ -189,11 +178,6 @@ void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, 
   }
 }
 
-std::string Read(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // The catalog without the calibrations of last time, which may be of another version of the core model.
 std::unique_ptr<catalog::Catalog> OpenUncalibrated() {
   std::vector<catalog::CatalogFile> entries = catalog::EmbeddedFiles();
@@ -203,33 +187,36 @@ std::unique_ptr<catalog::Catalog> OpenUncalibrated() {
   return *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
 
-void WritePage(const Study& study, const std::string& docs) {
-  for (const Case& c : study.cases) {
-    if (!c.detailed) continue;
-    for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(docs, "/validation/", name), svg);
+struct Paths {
+  std::string calibrations, study, measurements, predictions;
+};
+
+void WriteStudy(const std::vector<Case>& cases, const std::vector<std::string>& rejected, const std::vector<Row>& rows,
+                const Paths& paths) {
+  for (const Case& c : cases) {
+    if (!c.plotted) continue;
+    for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(paths.study, "/", name), svg);
   }
-  const std::string page = Page(study);
-  Write(docs + "/validation.md", page);
-  std::printf("%s", page.c_str());
+  Write(paths.study + "/bands.csv", BandsCsv(cases));
+  Write(paths.study + "/priors.csv", PriorsCsv(rows));
+  Write(paths.study + "/rejected.txt", absl::StrJoin(rejected, "\n") + "\n");
+  Write(paths.predictions, PredictionsCsv(cases));
 }
 
-int Run(const std::string& directory, const std::string& docs, const std::string& measurements) {
+int Run(const Paths& paths) {
   const auto catalog = OpenUncalibrated();
   const std::shared_ptr<const catalog::Snapshot> snapshot = catalog->snapshot();
-  Study study{.findings = Read(measurements + "/findings.md")};
-  const absl::StatusOr<std::vector<Row>> rows = ReadFolder(measurements, *snapshot, study.rejected);
-  const absl::StatusOr<std::vector<Row>> held_out = ReadFolder(measurements + "/held_out", *snapshot, study.rejected);
+  std::vector<std::string> rejected;
+  const absl::StatusOr<std::vector<Row>> rows = ReadFolder(paths.measurements, *snapshot, rejected);
+  const absl::StatusOr<std::vector<Row>> held_out = ReadFolder(paths.measurements + "/held_out", *snapshot, rejected);
   for (const auto* read : {&rows, &held_out}) {
     if (read->ok()) continue;
     std::fprintf(stderr, "%s\n", std::string(read->status().message()).c_str());
     return 1;
   }
-  study.used = rows->size();
-  study.held_out = held_out->size();
-  study.cases = MakeCases(*rows, *held_out);
-  study.generic = GenericTable(*rows);
-  WriteEntries(*rows, study.cases, directory);
-  WritePage(study, docs);
+  const std::vector<Case> cases = MakeCases(*rows, *held_out);
+  WriteEntries(*rows, cases, paths.calibrations);
+  WriteStudy(cases, rejected, *rows, paths);
   return 0;
 }
 
@@ -237,9 +224,9 @@ int Run(const std::string& directory, const std::string& docs, const std::string
 }  // namespace foretoken::validation
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR DOCS_DIR MEASUREMENTS_DIR\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: calibrate CALIBRATIONS_DIR STUDY_DIR MEASUREMENTS_DIR PREDICTIONS_FILE\n");
     return 2;
   }
-  return foretoken::validation::Run(argv[1], argv[2], argv[3]);
+  return foretoken::validation::Run({argv[1], argv[2], argv[3], argv[4]});
 }

@@ -1,4 +1,4 @@
-// Predictions of rows by fits that had not seen them.
+// Predictions of rows by fits that had not seen them: each function leaves something else out.
 #ifndef FORETOKEN_TESTS_VALIDATION_CROSS_VALIDATE_H_
 #define FORETOKEN_TESTS_VALIDATION_CROSS_VALIDATE_H_
 
@@ -10,17 +10,19 @@
 
 namespace foretoken::validation {
 
-// Every model in turn left out of all levels; static rows whose device and engine kept a calibration.
+// Leaves out each model in turn, of all levels. Predicts its static rows where the device and engine keep a
+// calibration.
 Predictions LeaveModelsOut(const std::vector<Row>& rows);
-// Every fifth row in turn left out of all levels; static rows whose device and engine kept a calibration.
+// Leaves out a fifth of the rows in turn, of all levels. Predicts its static rows likewise.
 Predictions LeaveRowsOut(const std::vector<Row>& rows);
-// Every device in turn left out; static rows of engines that were measured on another.
+// Leaves out each device in turn. Predicts its static rows whose engine was measured on another device.
 Predictions LeaveHardwareOut(const std::vector<Row>& rows);
-// By the shipped priors, on everything.
+// Leaves out nothing: all rows by the priors as they ship.
 Predictions Generic(const std::vector<Row>& rows);
-// By priors fitted again without the row's device and, where `and_engine`, its engine.
+// All rows by priors that are fitted again without the row's device and, if `and_engine`, its engine.
 Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine);
-// Every device in turn left out, then five random static rows of one engine on it registered; the others. 20 draws.
+// Leaves out each device in turn, then registers five random static rows of one engine on it, as a user would. Predicts
+// the other static rows. 20 draws.
 Predictions RegisterFive(const std::vector<Row>& rows);
 
 }  // namespace foretoken::validation

@@ -55,18 +55,6 @@ double Errors::MacroMedian() const {
   return empty() ? kNone : sum / static_cast<double>(num_groups());
 }
 
-double Errors::MedianRatio() const {
-  double sum = 0;
-  for (const auto& [group, errors] : groups_) sum += Median(errors);
-  return empty() ? kNone : std::exp(sum / static_cast<double>(num_groups()));
-}
-
-double Errors::PooledMedian() const {
-  std::vector<double> all;
-  for (const auto& [group, errors] : groups_) all.insert(all.end(), errors.begin(), errors.end());
-  return Median(Apes(all));
-}
-
 double Errors::Quantile(double share) const {
   std::vector<std::pair<double, double>> weighted;  // error, weight
   for (const auto& [group, errors] : groups_) {

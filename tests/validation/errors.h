@@ -1,4 +1,4 @@
-// How far predictions of rows that no fit had seen were off, and the bands that follow.
+// The errors of predictions by fits that had not seen the row, and the error bands that follow from them.
 #ifndef FORETOKEN_TESTS_VALIDATION_ERRORS_H_
 #define FORETOKEN_TESTS_VALIDATION_ERRORS_H_
 
@@ -15,35 +15,32 @@
 
 namespace foretoken::validation {
 
-// What one fit that had not seen a row said of it.
+// The prediction of a row by a fit that had not seen it.
 struct Prediction {
   const Row* row = nullptr;
   Times times;
-  std::string left_out;  // what that fit had not seen: a model, a device
+  std::string left_out;  // what the fit had not seen: a model, a device
 };
 
 using Predictions = std::vector<Prediction>;
 
-// Those that `keep` accepts.
+// The predictions whose row `keep` accepts.
 Predictions Only(const Predictions& predictions, const std::function<bool(const Row&)>& keep);
 
-// log(measured / predicted); NaN: not measured, or not predicted.
+// log(measured / predicted); NaN if the row was not measured or not predicted.
 double LogError(const Prediction& prediction, int metric);
 
-// Errors of one metric by what is averaged within: one curve of one source.
+// The errors of one metric, in groups: one group is one curve of one source (Row::Group).
 class Errors {
  public:
   Errors(const Predictions& predictions, int metric);
 
   bool empty() const { return groups_.empty(); }
   size_t num_groups() const { return groups_.size(); }
-  // Median absolute percentage error within each group, mean across groups; as a share.
+  // The median absolute error within each group, averaged over groups; a share, 0.1 is 10%.
   double MacroMedian() const;
-  // Median of measured / predicted within each group, geometric mean across groups.
-  double MedianRatio() const;
-  // Median absolute percentage error over all rows alike.
-  double PooledMedian() const;
-  // Holds 80% of the errors, every group weighing the same; `widening` stretches it in log. Absent without errors.
+  // The band that holds 80% of the errors, with the same weight for every group, made `widening` times as wide in log.
+  // Absent without errors.
   std::optional<BandRatio> Band(double widening) const;
 
   const std::map<std::string, std::vector<double>>& groups() const { return groups_; }
@@ -54,7 +51,7 @@ class Errors {
   std::map<std::string, std::vector<double>> groups_;
 };
 
-// Which rows make a band, and how much wider it is made than they say, in log.
+// Which rows a band is made of, and how many times as wide in log as their errors it is made.
 struct BandRule {
   double widening = 1;
   bool (*tells)(const Row&) = [](const Row&) { return true; };
@@ -62,12 +59,13 @@ struct BandRule {
 
 std::optional<BandRatio> BandOf(const Predictions& predictions, int metric, const BandRule& rule);
 
-// The same where it was tested and held: its nested coverage is at least kLeastCoverage. TPOT, where too few curves
-// state it to test, has the band of E2E, most of which is decode steps.
+// The band if its nested coverage is at least kLeastCoverage, else none. TPOT has the band of E2E where too few curves
+// report TPOT to test it, because most of E2E is decode steps.
 inline constexpr double kLeastCoverage = 0.72;
 std::optional<BandRatio> TestedBandOf(const Predictions& predictions, int metric, const BandRule& rule);
 
-// Share of all rows inside the band that the rows of everything else left out gave, mean across groups. NaN: none.
+// The share of rows inside a band that was made without what the row's fit had not seen, averaged over groups. NaN if
+// there is nothing to test.
 double NestedCoverage(const Predictions& predictions, int metric, const BandRule& rule);
 
 }  // namespace foretoken::validation

@@ -49,6 +49,7 @@ absl::StatusOr<Row> ReadRow(const cli::Measurement& measurement, const std::stri
           .engine = engine.substr(0, at),
           .version = at == std::string::npos ? "" : engine.substr(at + 1),
           .model = s.model_id(),
+          .line = measurement.line,
           .sample = {.scenario = **scenario, .measured = TimesOf(s)},
           .served = s.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS,
           .mixture = (*scenario)->model->mixture_of_experts.has_value()};

@@ -14,6 +14,7 @@ namespace foretoken::validation {
 // One row.
 struct Row {
   std::string file, hardware, engine, version, model;
+  int line = 0;  // of the file
   Sample sample;
   bool served = false;   // continuous batching
   bool mixture = false;  // of experts
