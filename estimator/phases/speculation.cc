@@ -14,12 +14,8 @@ double AcceptedTokens(double acceptance, double draft_tokens) {
 Deployment DraftDeployment(const Scenario& scenario) {
   Deployment deployment = scenario.speculation->deployment;
   if (!scenario.speculation->follows) return deployment;
-  deployment.tensor_parallel = scenario.deployment.tensor_parallel;
-  deployment.pipeline_parallel = scenario.deployment.pipeline_parallel;
-  deployment.expert_parallel = scenario.deployment.expert_parallel;
-  deployment.data_parallel = scenario.deployment.data_parallel;
-  deployment.expert_load_imbalance = scenario.deployment.expert_load_imbalance;
-  deployment.expert_exchange = scenario.deployment.expert_exchange;
+  Parallelism& parallelism = deployment;
+  parallelism = scenario.deployment;
   return deployment;
 }
 

@@ -21,10 +21,10 @@ Dtype DefaultActivation(Dtype weight) {
 
 }  // namespace
 
-void ResolveDtypes(const Model& model, Deployment& deployment) {
-  Dtype& weight = deployment.weight_dtype;
-  Dtype& activation = deployment.activation_dtype;
-  Dtype& kv = deployment.kv_cache_dtype;
+void ResolveDtypes(const Model& model, Placement& placement) {
+  Dtype& weight = placement.weight_dtype;
+  Dtype& activation = placement.activation_dtype;
+  Dtype& kv = placement.kv_cache_dtype;
   // Engines serve what was published in fp32 in 16 bits.
   if (weight == Dtype::kUnspecified) weight = model.native_dtype == Dtype::kFp32 ? Dtype::kBf16 : model.native_dtype;
   if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);

@@ -23,35 +23,51 @@ enum class AttentionKernel { kFlash, kNaive };
 enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
-struct Deployment {
+// How the model is split over devices. A draft model with the parallelism of its target copies all of it.
+struct Parallelism {
   int tensor_parallel = 1;
   int pipeline_parallel = 1;
   int expert_parallel = 1;
   int data_parallel = 1;
   double expert_load_imbalance = 1;  // tokens of the busiest expert-parallel device over their mean
   ExpertExchange expert_exchange = ExpertExchange::kAllGather;
+
+  int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+  // Sequences on the busiest replica when `batch` is spread over all replicas.
+  double PerReplica(double batch) const { return std::ceil(batch / data_parallel); }
+
+  bool operator==(const Parallelism&) const = default;
+};
+
+// Everything of a deployment that the time of a step depends on. The step room sees nothing else of a deployment, so
+// that step models can be cached by their placement.
+struct Placement : Parallelism {
   Dtype weight_dtype = Dtype::kUnspecified;      // resolve with ResolveDtypes
   Dtype activation_dtype = Dtype::kUnspecified;  // likewise
   Dtype kv_cache_dtype = Dtype::kUnspecified;    // likewise
-  std::string engine;
-  std::optional<int> prefill_chunk_tokens;
-  double memory_utilization = 0.9;
-  std::optional<int> devices_per_node;
-  std::optional<BytesPerSecond> scale_out;
+  std::optional<int> devices_per_node;           // absent: the hardware's
+  std::optional<BytesPerSecond> scale_out;       // between nodes; absent: the hardware's
   AttentionKernel attention_kernel = AttentionKernel::kFlash;
   bool unfused_elementwise = false;
   double roofline_exponent = 2;
+
+  bool operator==(const Placement&) const = default;
+};
+
+// A placement, and how the engine runs it.
+struct Deployment : Placement {
+  std::string engine;
+  std::optional<int> prefill_chunk_tokens;
+  double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
-  int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
-  // Sequences on the busiest replica, of `batch` over all of them.
-  double PerReplica(double batch) const { return std::ceil(batch / data_parallel); }
+  bool operator==(const Deployment&) const = default;
 };
 
 // Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
 // dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
 // dtype, or bf16 where that has 8.5 bits or fewer.
-void ResolveDtypes(const Model& model, Deployment& deployment);
+void ResolveDtypes(const Model& model, Placement& placement);
 
 // Tokens of prompts that engines take into one step by default: vLLM's max_num_batched_tokens, SGLang's
 // chunked_prefill_size, TensorRT-LLM's max_num_tokens.

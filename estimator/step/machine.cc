@@ -76,25 +76,25 @@ void WarnOfNode(const Hardware& hardware, int joined, std::vector<Warning>* warn
 }
 
 // Joins the links, or names the one that is missing.
-absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
+absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Placement& placement,
                                   const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   Fabric fabric{.latency = efficiencies.link_latency, .free = efficiencies.speed_of_light};
-  const int devices = deployment.devices();
+  const int devices = placement.devices();
   if (devices == 1 || fabric.free) return fabric;
-  const bool replicas_meet = deployment.expert_parallel > 1;
+  const bool replicas_meet = placement.expert_parallel > 1;
   const int joined =
-      deployment.tensor_parallel * deployment.pipeline_parallel * (replicas_meet ? deployment.data_parallel : 1);
+      placement.tensor_parallel * placement.pipeline_parallel * (replicas_meet ? placement.data_parallel : 1);
   if (joined == 1) return fabric;
   if (!hardware.interconnect) {
     return MissingFigure(hardware, "interconnect_bytes_per_second",
-                         absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
-                                      deployment.pipeline_parallel, ", expert_parallel ", deployment.expert_parallel));
+                         absl::StrCat("tensor_parallel ", placement.tensor_parallel, ", pipeline_parallel ",
+                                      placement.pipeline_parallel, ", expert_parallel ", placement.expert_parallel));
   }
   fabric.link = *hardware.interconnect * efficiencies.link;
-  const auto per_node = deployment.devices_per_node ? deployment.devices_per_node : hardware.devices_per_node;
+  const auto per_node = placement.devices_per_node ? placement.devices_per_node : hardware.devices_per_node;
   if (!per_node) WarnOfNode(hardware, joined, warnings);
   if (!per_node || joined <= *per_node) return fabric;
-  const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
+  const auto scale_out = placement.scale_out ? placement.scale_out : hardware.scale_out;
   if (!scale_out) {
     return MissingFigure(hardware, "scale_out_bytes_per_second",
                          absl::StrCat(joined, " devices at ", *per_node, " per node"));
@@ -160,17 +160,17 @@ Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies) {
   return efficiencies;
 }
 
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   if (!hardware.memory_bandwidth) return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
   if (!hardware.memory_capacity) return MissingFigure(hardware, "memory_capacity_bytes", "telling what fits");
-  const Dtype dtype = ComputeDtype(deployment.weight_dtype, deployment.activation_dtype);
+  const Dtype dtype = ComputeDtype(placement.weight_dtype, placement.activation_dtype);
   const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, warnings);
   if (!peak.ok()) return peak.status();
-  const Dtype head = ComputeDtype(Dtype::kBf16, deployment.activation_dtype);
+  const Dtype head = ComputeDtype(Dtype::kBf16, placement.activation_dtype);
   const absl::StatusOr<Peak> head_peak = PeakFor(hardware, head, nullptr);
   if (!head_peak.ok()) return head_peak.status();
-  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies, warnings);
+  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, placement, efficiencies, warnings);
   if (!fabric.ok()) return fabric.status();
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   const FlopsPerSecond gemm = MatrixRate(*peak, memory, efficiencies);

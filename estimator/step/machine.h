@@ -62,7 +62,7 @@ double VectorBalance(const Hardware& hardware);
 Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies);
 
 // Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
 // A model as one device sees it: layers grouped by what they compute, heads and widths divided by tensor
-// parallelism, bytes per element resolved. Everything that follows from (model, deployment) alone, derived once.
+// parallelism, bytes per element resolved. Everything that follows from (model, placement) alone, derived once.
 //
 // Heads that tensor_parallel does not divide are padded up; key and value heads are replicated past their number.
 // Embedding, LM head and norms stay in 16 bits under weight quantisation, as engines keep them, except in llama.cpp's
@@ -94,7 +94,7 @@ struct Shard {
 };
 
 // REQUIRES: a supported model; a deployment with resolved dtypes.
-Shard MakeShard(const Model& model, const Deployment& deployment);
+Shard MakeShard(const Model& model, const Placement& placement);
 
 }  // namespace foretoken
 

@@ -24,9 +24,12 @@ TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
   Hardware hardware = A100();
   hardware.devices_per_node.reset();
   std::vector<Warning> warnings;
-  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 8}, GenericPrior(), &warnings).ok());
+  Placement placement;
+  placement.tensor_parallel = 8;
+  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
   EXPECT_TRUE(warnings.empty());
-  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 16}, GenericPrior(), &warnings).ok());
+  placement.tensor_parallel = 16;
+  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
 }
