@@ -28,7 +28,8 @@ absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Effici
   draft.deployment = DraftDeployment(scenario);
   absl::StatusOr<StepModel> model = MakeStepModel(draft, efficiencies, nullptr);
   if (!model.ok()) return model.status();
-  model->efficiencies.admission = model->efficiencies.admission_per_request = Seconds(0);  // once, by the model
+  model->efficiencies.admission = model->efficiencies.admission_per_request =
+      Seconds(0);  // spent once, by the model itself
   const double tokens = speculation.draft_tokens;
   return Speculator{
       .draft = *std::move(model), .draft_tokens = tokens, .accepted = AcceptedTokens(speculation.acceptance, tokens)};

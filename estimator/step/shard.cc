@@ -71,7 +71,7 @@ void AddMlp(double layers, double width, Matrix::Kind up, Matrix::Kind down, Sha
 void AddExperts(const Model& model, const Placement& placement, double moe_layers, Shard& shard) {
   const MixtureOfExperts& moe = *model.mixture_of_experts;
   const double ep = placement.expert_parallel;
-  // Without expert parallelism every replica keeps experts of its own.
+  // Without expert parallelism every replica keeps its own copy of the experts.
   const double replicas = ep > 1 ? placement.data_parallel : 1;
   const double group = placement.tensor_parallel * replicas;
   const double width = DivideUp(moe.moe_intermediate_size, group / ep);
@@ -112,8 +112,8 @@ void AddMlps(const Model& model, const Placement& placement, const ParameterCoun
   shard.elementwise_width = elements / shard.layers;
 }
 
-// Norms are counted at 16 bits with the rest of what is not quantised: replicated, and small. Biases are not: the most
-// that a bundled model has is a thousandth of its weights.
+// Norms are replicated on every device and stay in 16 bits. Biases are not counted: in bundled models they are at most
+// a thousandth of the weights.
 Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, const Shard& shard) {
   Bytes layers;
   for (const Matrix& m : shard.matrices) layers += m.layers * m.n * m.k * shard.weight;

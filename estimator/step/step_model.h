@@ -1,5 +1,5 @@
-// From a scenario to its step model: the model cut over the devices, the machine with its efficiencies, and the
-// operators of a step. Every phase and policy asks the result, StepModel, for the time of its steps.
+// Derives a scenario's step model: the shard of one device, the machine with its efficiencies, and the operators of a
+// step. Every phase and batching policy takes the time of its steps from it.
 #ifndef FORETOKEN_ESTIMATOR_STEP_STEP_MODEL_H_
 #define FORETOKEN_ESTIMATOR_STEP_STEP_MODEL_H_
 
