@@ -1,4 +1,4 @@
-// Long computations ask between units of work whether anybody still waits for them.
+// Lets a long computation stop early: between units of work it asks whether its caller has given up.
 #ifndef FORETOKEN_ESTIMATOR_BASE_CANCELLED_H_
 #define FORETOKEN_ESTIMATOR_BASE_CANCELLED_H_
 
@@ -6,10 +6,10 @@
 
 namespace foretoken {
 
-// Whether the caller gave up. Once it is so, it stays so.
+// Whether the caller has given up. Once true, it stays true.
 using Cancelled = absl::FunctionRef<bool()>;
 
-inline bool NeverAbandoned() { return false; }
+inline bool NeverCancelled() { return false; }
 
 }  // namespace foretoken
 

@@ -11,7 +11,7 @@ struct Format {
   double bytes = 0;
 };
 
-// Indexed by Dtype. A block format weighs its elements and its share of the block's scale.
+// Indexed by Dtype. The bytes of a block format contain an element's share of the block's scale.
 constexpr std::array<Format, 13> kFormats = {{
     {"unspecified", 0},
     {"fp32", 4},

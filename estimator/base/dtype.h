@@ -1,4 +1,4 @@
-// Number formats: what an element weighs in memory and which peak rate computes it.
+// Number formats: how many bytes an element takes, and which peak rate computes with it.
 #ifndef FORETOKEN_ESTIMATOR_BASE_DTYPE_H_
 #define FORETOKEN_ESTIMATOR_BASE_DTYPE_H_
 

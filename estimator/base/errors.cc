@@ -66,7 +66,7 @@ std::string Encode(const RefusalDetail& detail) {
   return out;
 }
 
-// Takes the next string off `in`; nothing where there is none.
+// Removes the next string from `in` and returns it; nothing where there is none.
 std::optional<std::string> Next(std::string_view& in) {
   const size_t colon = in.find(':');
   size_t length = 0;
@@ -106,13 +106,13 @@ absl::Status Refusal(Reason reason, std::string_view field, std::string_view mes
 
 absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   if (violations.empty()) return absl::OkStatus();
-  constexpr size_t kToldInMessage = 5;
+  constexpr size_t kMostInMessage = 5;
   const auto first = violations.begin();
   std::string message =
-      absl::StrJoin(first, first + static_cast<std::ptrdiff_t>(std::min(kToldInMessage, violations.size())), ". ",
+      absl::StrJoin(first, first + static_cast<std::ptrdiff_t>(std::min(kMostInMessage, violations.size())), ". ",
                     [](std::string* out, const FieldViolation& violation) { out->append(violation.description); });
-  if (violations.size() > kToldInMessage) {
-    absl::StrAppend(&message, ". And ", AtLeast(violations), violations.size() - kToldInMessage, " more");
+  if (violations.size() > kMostInMessage) {
+    absl::StrAppend(&message, ". And ", AtLeast(violations), violations.size() - kMostInMessage, " more");
   }
   return RefusalWithDetail(message, {.reason = Reason::kInvalidField, .violations = violations});
 }

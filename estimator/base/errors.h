@@ -1,7 +1,7 @@
-// Why a question is refused: one vocabulary from the innermost function to the wire.
+// Why a request is refused: one vocabulary from the innermost function to the wire.
 //
 // A refusal is an absl::Status whose code follows from its reason and whose payload names the field at fault, so that
-// the server can attach google.rpc.ErrorInfo and BadRequest without parsing messages. Messages say what was asked,
+// the server can attach google.rpc.ErrorInfo and BadRequest without parsing messages. Messages say what was requested,
 // what was found and what is allowed: "tensor_parallel 0; allowed 1 to 1024".
 #ifndef FORETOKEN_ESTIMATOR_BASE_ERRORS_H_
 #define FORETOKEN_ESTIMATOR_BASE_ERRORS_H_
@@ -43,7 +43,7 @@ struct FieldViolation {
   std::string description;
 };
 
-// What a refusal carries beside its code and message.
+// The part of a refusal that programs read, beside its code and message.
 struct RefusalDetail {
   Reason reason = Reason::kUnspecified;
   std::vector<FieldViolation> violations;
@@ -59,13 +59,13 @@ absl::StatusCode CodeOf(Reason reason);
 // A refusal about one field; field may be empty where none is at fault. The message is the description too.
 absl::Status Refusal(Reason reason, std::string_view field, std::string_view message);
 
-// INVALID_ARGUMENT with every violation, of which the message tells the first five; OK where there is none.
+// INVALID_ARGUMENT with every violation; the message states the first five. OK where there are none.
 absl::Status InvalidFields(const std::vector<FieldViolation>& violations);
 
 // A refusal with all its detail.
 absl::Status RefusalWithDetail(std::string_view message, const RefusalDetail& detail);
 
-// What a status carries; an empty detail for a status that is not a refusal.
+// The detail of a refusal; empty for any other status.
 RefusalDetail DetailOf(const absl::Status& status);
 
 // The same refusal with `prefix` put before every field path ("scenario." + "workload.batch_size").

@@ -1,5 +1,5 @@
-// Notes what is wrong with a request as far as a caller is ever told of it: a request of megabytes can be wrong in
-// millions of places, and each would take memory twice.
+// Collects what is wrong with a request, up to the number that a reply can hold: a request of megabytes can be wrong in
+// millions of places, and each violation takes memory twice.
 #ifndef FORETOKEN_ESTIMATOR_BASE_VIOLATIONS_H_
 #define FORETOKEN_ESTIMATOR_BASE_VIOLATIONS_H_
 
@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// More than a reply has room for. So many violations stand for "at least so many".
+// More than a reply can hold. A list of this length stands for at least so many violations.
 inline constexpr size_t kMaxViolations = 256;
 
 // Adds a violation; past kMaxViolations nothing.
@@ -20,7 +20,7 @@ inline void AddViolation(std::string field, std::string description, std::vector
   if (violations.size() < kMaxViolations) violations.push_back({std::move(field), std::move(description)});
 }
 
-// "" or "at least ": what stands before a count of what is left of `violations`.
+// "at least " to put before a count of violations where the list is full, else "".
 inline const char* AtLeast(const std::vector<FieldViolation>& violations) {
   return violations.size() < kMaxViolations ? "" : "at least ";
 }

@@ -1,6 +1,7 @@
-// A function whose loops are compiled for processors with wider vectors as well; the loader picks. Every version gives
-// the same bits, since none fuses a product with a sum (-ffp-contract=off). Worth it for the loops over a row's points
-// alone: a tenth of a sweep. Not under a sanitizer, whose checks in what picks would run before it is set up.
+// Marks a function whose loops are compiled a second time, for processors with wider vectors; the loader picks one.
+// Both versions give the same bits, because none fuses a product with a sum (-ffp-contract=off). It saves a tenth of a
+// sweep in the loops over a row's points, and nothing elsewhere. Off under a sanitizer: the function that picks runs
+// before the sanitizer is set up.
 #ifndef FORETOKEN_ESTIMATOR_BASE_WIDE_VECTORS_H_
 #define FORETOKEN_ESTIMATOR_BASE_WIDE_VECTORS_H_
 

@@ -10,12 +10,12 @@ namespace foretoken {
 namespace {
 
 constexpr size_t kFewestOfModel = 10;
-constexpr double kWellKnown = 0.05;  // mean size of log errors: measured runs repeat no better
-constexpr double kWorthIt = 0.8;     // of the error by the fit to all
+constexpr double kWellKnown = 0.05;  // mean absolute log error: repeated measurements differ as much
+constexpr double kWorthIt = 0.8;     // largest share of the error of the fit to all measurements
 
 using Indices = std::vector<int>;
 
-// Mean sizes of the errors that are known.
+// Mean absolute values of the known errors.
 struct MeanErrors {
   std::array<double, kNumMetrics> of_metric = {};
   double all = 0;
@@ -37,7 +37,7 @@ MeanErrors MeansOf(const std::vector<Times>& errors) {
   return means;
 }
 
-// Whether a model's own parameters pay, and at no metric's expense.
+// Whether a model's own parameters reduce its errors enough, and raise those of no metric.
 bool Pays(const MeanErrors& by_own, const MeanErrors& by_all) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     if (by_own.of_metric[metric] > by_all.of_metric[metric]) return false;
@@ -45,8 +45,8 @@ bool Pays(const MeanErrors& by_own, const MeanErrors& by_all) {
   return by_own.all <= kWorthIt * by_all.all;
 }
 
-// Errors of one model's samples by fits to them alone, each drawn to a fold of all and without what that fold has not
-// seen.
+// Held-out errors of one model's samples. Each is predicted by a fit to the model's other samples, whose parent is the
+// fold that did not see it either.
 std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,
                                const Indices& of_model, Cancelled cancelled) {
   std::vector<Efficiencies> own;
@@ -58,7 +58,7 @@ std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const std
   return HeldOutErrors(own, samples, of_model);
 }
 
-// A model and its errors held out of fits of its own.
+// A model that deviates: its samples, and their held-out errors by parameters of its own.
 struct Deviation {
   Indices of_model;
   std::vector<Times> held_out;
@@ -70,7 +70,7 @@ std::map<std::string, Indices> ByModel(const std::vector<Sample>& samples) {
   return by_model;
 }
 
-// Those that deviate, by id.
+// The models that deviate, by id.
 std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& folds,
                                             const std::map<std::string, Indices>& by_model,
                                             const std::vector<Sample>& samples, Cancelled cancelled) {

@@ -1,5 +1,5 @@
-// Parameters of the core model for one engine on one device, and for the models among its samples that deviate from the
-// others in their own way.
+// Fits the parameters of the core model for one engine on one device, and for those measured models that deviate from
+// the others.
 #ifndef FORETOKEN_ESTIMATOR_FIT_DEVICE_FIT_H_
 #define FORETOKEN_ESTIMATOR_FIT_DEVICE_FIT_H_
 
@@ -11,30 +11,32 @@
 
 namespace foretoken {
 
-// What a fit is drawn to: the narrowest calibration known of the engine, or the generic prior.
+// The prior of a fit: the closest known calibration of the engine, or the generic prior.
 struct FitParent {
   Efficiencies efficiencies = GenericPrior();
-  Bands bands = {};  // kept where the samples are too few for their own
+  Bands bands = {};  // kept where there are too few measurements for bands of their own
 };
 
-// One level: what was fitted to which samples, and how well.
+// One level: the parameters, the measurements that they were fitted to, and the errors left.
 struct LevelFit {
-  std::string model_id;   // empty: of all models
-  std::vector<int> used;  // indices of its samples
+  std::string model_id;   // empty: for all models
+  std::vector<int> used;  // indices of its measurements
   FitResult fit;
   FitQuality quality;
 };
 
 struct DeviceFit {
   LevelFit device;
-  std::vector<LevelFit> models;  // drawn to the device, by id
+  std::vector<LevelFit> models;  // with the device's level as their prior, by id
 };
 
-// A model deviates where at least 10 samples are of it and at least 3 of others, and what the fit to all samples leaves
-// of error on those of it that a fold has not seen is more than 5%, of which parameters of its own take off at least a
-// fifth, and to no metric any is added. Where two models or more do not deviate, and as many as do, the device's level
-// is theirs alone. REQUIRES: every sample is usable; one or more.
-DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples, Cancelled cancelled = NeverAbandoned);
+// Fits the device's level, and a level for each model that deviates. A model deviates where all of these hold:
+// - at least 10 measurements are of it, and at least 3 of other models;
+// - on its held-out measurements, the fit to all measurements leaves a mean error above 5%;
+// - parameters of its own reduce that error by at least a fifth, and raise the error of no metric.
+// Where at least two models do not deviate, and at least as many as do, the device's level is fitted to them alone.
+// REQUIRES: at least one measurement; every one is usable.
+DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples, Cancelled cancelled = NeverCancelled);
 
 }  // namespace foretoken
 

@@ -19,16 +19,16 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using Problem = FitProblem;
 
-// Values stay where Set would clamp them.
+// Keeps values within the limits of Set.
 void Clamp(VectorXd& x) {
   for (int i = 0; i < Problem::Size(); ++i) x[i] = std::clamp(x[i], Problem::Low(i), Problem::High(i));
 }
 
-// Parameters that do not move.
+// Which parameters a step does not change.
 using Held = Eigen::Array<bool, Eigen::Dynamic, 1>;
 
-// Those that rest at a bound and are drawn beyond it: a step that is cut off at a bound would not lead downhill, so the
-// others step as if these were constants.
+// The parameters at a bound whose gradient points beyond it. A step that is clamped at a bound might not lead downhill,
+// so the other parameters step as if these were constant.
 Held AtBounds(const VectorXd& x, const VectorXd& gradient) {
   Held held(Problem::Size());
   for (int i = 0; i < Problem::Size(); ++i) {
@@ -49,7 +49,7 @@ VectorXd DampedStep(const Held& held, const MatrixXd& curvature, const VectorXd&
   return damped.ldlt().solve(held.select(0, gradient));
 }
 
-// A point of the search, and what it leaves.
+// A point of the search, with its residuals and objective.
 struct Point {
   VectorXd x;
   VectorXd residuals;
@@ -63,7 +63,7 @@ Point PointAt(const Problem& problem, VectorXd x) {
   return {std::move(x), std::move(residuals), objective};
 }
 
-// The objective around a point.
+// Curvature and gradient of the objective at a point.
 struct Slope {
   MatrixXd curvature;
   VectorXd gradient;
@@ -81,7 +81,7 @@ Slope SlopeAt(const Problem& problem, const Point& point) {
   return slope;
 }
 
-// Moves `point` downhill; it stays where no damping leads there.
+// Moves `point` downhill; leaves it where no damping finds a better one.
 void Descend(const Problem& problem, const Slope& slope, Cancelled cancelled, double& damping, Point& point) {
   const Held held = AtBounds(point.x, slope.gradient);
   for (; damping < kMostDamping && !cancelled(); damping *= 4) {

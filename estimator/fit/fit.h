@@ -1,6 +1,6 @@
-// Maximum a posteriori fit of the model's parameters to measured times: priors around a parent that are log-normal near
-// it and heavy-tailed beyond, soft-L1 on log residuals (a few wild samples do not steer it), Levenberg-Marquardt on the
-// logarithms.
+// Fits the model's parameters to measured latencies by maximum a posteriori. The prior is log-normal near a parent's
+// parameters and heavy-tailed beyond; residuals are logarithms under a soft-L1 loss, so that a few wild measurements do
+// not steer the fit. Minimised by Levenberg-Marquardt over the logarithms of the parameters.
 #ifndef FORETOKEN_ESTIMATOR_FIT_FIT_H_
 #define FORETOKEN_ESTIMATOR_FIT_FIT_H_
 
@@ -19,11 +19,11 @@ namespace foretoken {
 // Seconds of each; NaN: not measured, or not known.
 using Times = std::array<double, kNumMetrics>;
 
-// One measured run. The scenario's model and hardware outlive it.
+// One measurement: a scenario and its latencies. The scenario's model and hardware outlive it.
 struct Sample {
   Scenario scenario;
   Times measured;
-  Times weights = {1, 1, 1};  // of the squared residual of each time; E2E beside TTFT and TPOT weighs nothing
+  Times weights = {1, 1, 1};  // of the squared residual of each time; E2E beside TTFT and TPOT has weight 0
 };
 
 // The samples at `indices`, in that order.
@@ -31,7 +31,7 @@ std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<i
 
 Times TimesOf(const Estimate& estimate);
 
-// What the model says of a scenario; all NaN where it refuses.
+// The predicted latencies of a scenario; all NaN where the model refuses it.
 Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies);
 
 struct FitOptions {
@@ -40,16 +40,16 @@ struct FitOptions {
   // Factor of every parameter's log_deviation; smaller: closer to the parent.
   double freedom = 1;
   // Deviations from the parent beyond which the prior turns linear. Most engines on most devices are near their
-  // parent; a port that nobody has tuned is far off in one or two parameters, and a square would forbid that.
+  // parent, but an untuned port is far off in one or two parameters, which a square would forbid.
   double tail = 2;
-  // Name of a parameter that stays the parent's; empty: none.
+  // Name of a parameter that keeps the parent's value; empty: none.
   std::string_view held = "";
 };
 
-// Of every level that is fitted to an engine, a device or a model.
+// The options of every fit to an engine, a device or a model.
 inline constexpr FitOptions kHardwareFitOptions = {};
 
-// The samples do not tell a parameter where they leave it more than this share of its deviation.
+// Measurements do not identify a parameter where its posterior deviation is more than this share of its prior's.
 inline constexpr double kIdentified = 0.9;
 
 struct FitResult {
@@ -57,10 +57,10 @@ struct FitResult {
   std::vector<double> log_deviations;  // posterior, one a parameter
 };
 
-// The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent. What is
-// returned where `abandoned`, which is asked between iterations, means nothing.
+// The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent. `cancelled`
+// is called between iterations; once it returns true, the result is to be discarded.
 FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options,
-              Cancelled cancelled = NeverAbandoned);
+              Cancelled cancelled = NeverCancelled);
 
 }  // namespace foretoken
 

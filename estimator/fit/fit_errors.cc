@@ -10,14 +10,14 @@ namespace foretoken {
 namespace {
 
 constexpr size_t kFolds = 5;
-constexpr size_t kFewestOfOwnBand = 10;  // and two batch sizes, two prompts, both phases
+constexpr size_t kFewestOfOwnBand = 10;  // with two batch sizes, two prompts and both phases
 constexpr double kCoverage = 0.8;
-constexpr double kWidening = 1.5;  // in log: samples of one campaign are more alike than a user's questions
+constexpr double kWidening = 1.5;  // in log: measurements of one campaign are more alike than the scenarios of users
 
-// Of predicted against measured, from log(measured / predicted).
+// Absolute percentage error of the prediction, from log(measured / predicted).
 double Ape(double log_error) { return std::abs(std::exp(-log_error) - 1); }
 
-// The errors of one metric that are known.
+// The known errors of one metric.
 std::vector<double> Known(const std::vector<Times>& errors, int metric) {
   std::vector<double> known;
   for (const Times& error : errors) {
@@ -26,7 +26,7 @@ std::vector<double> Known(const std::vector<Times>& errors, int metric) {
   return known;
 }
 
-// Whether the samples vary enough for their errors to stand for other questions.
+// Whether the samples vary enough for their errors to hold for other scenarios.
 bool CarryOwnBand(const std::vector<Sample>& samples) {
   std::set<int> batches, prompts;
   bool prefill = false, decode = false;
@@ -45,7 +45,7 @@ BandRatio BandOf(const std::vector<double>& held_out) {
   return {.low = std::exp(std::min(0.0, low)), .high = std::exp(std::max(0.0, high)), .coverage = kCoverage};
 }
 
-// The band of others, which these errors may belie: where half of them are outside it, it is as wide as they are too.
+// The band of others, unless these errors contradict it: where half of them are outside, it is widened to contain them.
 BandRatio Widened(const BandRatio& others, const std::vector<double>& held_out) {
   const double median = std::exp(Quantile(held_out, 0.5));
   if (median >= others.low && median <= others.high) return others;

@@ -13,9 +13,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kProbe = 1e-4;          // step of the numerical derivative, in log
-constexpr double kHeldDeviation = 1e-4;  // of a parameter that stays the parent's, in log
+constexpr double kHeldDeviation = 1e-4;  // of a parameter that keeps the parent's value, in log
 
-// `machines`: those known of these efficiencies; null: none.
+// `machines`: step models derived with these efficiencies; null: none are kept.
 Times Predict(const Scenario& scenario, const Efficiencies& efficiencies, const StepModelCache* machines) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   StepModelMemo memo;
@@ -112,9 +112,9 @@ VectorXd FitProblem::Precision(const VectorXd& x) const {
 double FitProblem::Weight(Eigen::Index row) const {
   const Sample& sample = samples_[static_cast<size_t>(row / kNumMetrics)];
   const auto metric = static_cast<size_t>(row % kNumMetrics);
-  // E2E follows from TTFT and TPOT: where both were measured it would count the decode twice.
-  const bool told = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
-  return told ? 0 : sample.weights[metric];
+  // E2E follows from TTFT and TPOT: where both were measured, it would count the decode twice.
+  const bool implied = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
+  return implied ? 0 : sample.weights[metric];
 }
 
 double FitProblem::Far(const VectorXd& x, int i) const {

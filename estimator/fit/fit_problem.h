@@ -1,5 +1,5 @@
-// What a fit minimises, in the logarithms of the parameters: soft-L1 of the residuals of measured times and of the
-// distances from the parent, and what Levenberg-Marquardt asks about both.
+// The objective of a fit over the logarithms of the parameters, with the derivatives that Levenberg-Marquardt needs:
+// soft-L1 of the residuals of measured latencies, and of the distances from the parent.
 #ifndef FORETOKEN_ESTIMATOR_FIT_FIT_PROBLEM_H_
 #define FORETOKEN_ESTIMATOR_FIT_FIT_PROBLEM_H_
 

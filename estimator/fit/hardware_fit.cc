@@ -14,10 +14,10 @@ namespace foretoken {
 namespace {
 
 constexpr double kSuspicious = 3;      // times off the parent's prediction
-constexpr double kLeastOutlier = 0.5;  // in log; a residual below is never one
+constexpr double kLeastOutlier = 0.5;  // in log; a smaller residual is never an outlier
 constexpr double kOutlierMads = 4;
 
-// The largest of a sample's errors by size; 0: none is known.
+// The error of a sample that is largest by absolute value; 0: none is known.
 double Farthest(const Times& errors) {
   double farthest = 0;
   for (const double error : errors) {
@@ -42,7 +42,7 @@ void CheckSamples(const FitParent& parent, const std::vector<Sample>& samples, C
   }
 }
 
-// Samples that the others contradict. One pass, as a second would eat into the tails that the bands need.
+// Samples that the others contradict. One pass only, because a second would cut the tails that the bands need.
 std::vector<RefusedSample> Outliers(const Efficiencies& fitted, const std::vector<Sample>& samples,
                                     const HardwareFit& fit) {
   std::vector<double> sizes;
@@ -77,12 +77,12 @@ absl::Status TooFew(const HardwareFit& fit, size_t given) {
   return Refusal(Reason::kInsufficientSamples, "samples", message);
 }
 
-// Indices into what was used become indices into the samples.
+// Turns indices into `used` into indices into the samples.
 void Translate(const std::vector<int>& used, LevelFit& level) {
   for (int& index : level.used) index = used[static_cast<size_t>(index)];
 }
 
-// Median of measured over what the parent predicts.
+// Median of measured over predicted by the parent.
 double TimesOff(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<int>& used, int metric) {
   std::vector<double> ratios;
   for (const int index : used) {
@@ -92,7 +92,7 @@ double TimesOff(const FitParent& parent, const std::vector<Sample>& samples, con
   return Quantile(ratios, 0.5);
 }
 
-// Whether a level explains its own samples.
+// Refuses a level that does not explain its own samples.
 absl::Status CheckExplained(const FitParent& parent, const std::vector<Sample>& samples, const LevelFit& level) {
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     const MetricError& error = level.quality.errors[metric];

@@ -15,7 +15,7 @@ namespace {
 
 bool Good(const std::optional<Seconds>& time) { return !time || (std::isfinite(time->value()) && time->value() > 0); }
 
-// Mean decode step: stated, or what E2E leaves beside TTFT.
+// The mean decode step: as stated, or from E2E - TTFT.
 std::optional<Seconds> StepOf(const ProfileSample& s) {
   if (s.tpot) return s.tpot;
   if (!s.ttft || !s.e2e || s.output_tokens < 2) return std::nullopt;
@@ -26,7 +26,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double Or(const std::optional<Seconds>& time) { return time ? time->value() : kUnknown; }
 
-// The sample as a measured run of the core model, its prefill and its mean step.
+// The sample as a measurement of the core model: its prefill and its mean decode step.
 Sample RunOf(const Scenario& scenario, const ProfileSample& s) {
   Sample run{.scenario = scenario, .measured = {Or(s.ttft), Or(StepOf(s)), kUnknown}};
   run.scenario.workload = {.batch_size = static_cast<int>(s.batch_size),
@@ -48,8 +48,8 @@ std::string Fault(const Scenario& scenario, const ProfileSample& s) {
   return fault ? fault->reason : "";
 }
 
-// What the linear profile says one decode step of the sample reads, all devices of a replica: weights, and KV at the
-// mean of the contexts that it sums over, S to S + O - 1.
+// Bytes that one decode step of the sample reads by the linear profile, on all devices of a replica: the weights, and
+// the KV cache at the mean context of its steps, S to S + O - 1.
 Bytes DecodeBytes(const Scenario& scenario, const ProfileSample& s) {
   const LinearDecode decode = LinearDecodeOf(scenario, scenario.deployment.PerReplica(s.batch_size), BytesPerSecond(1));
   const double context = s.prompt_tokens + (s.output_tokens - 1) / 2;

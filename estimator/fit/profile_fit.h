@@ -1,6 +1,6 @@
-// A linear profile from measured runs of one (model, engine, deployment) on one hardware: the profiled prefill rate
-// (PTPS) as the slope of the regression of tokens on prefill latency [S1], and an effective bandwidth from the decode
-// samples, total bytes over total time [ours]. Also says how well straight lines describe the samples.
+// Fits a linear profile to measurements of one model, engine and deployment on one hardware: the prefill rate (PTPS) as
+// the slope of the regression of tokens on prefill latency [S1], and the effective bandwidth of decode as total bytes
+// over total time [ours]. Also reports how well straight lines describe the measurements.
 //
 //   ProfileFit fit = *FitProfile(scenario, samples);
 //   LinearProfile profile = ProfileOf(scenario, fit);
@@ -55,15 +55,15 @@ struct ProfileFit {
 // Straight line through (x, y). Nothing where fewer than two x differ.
 std::optional<LinearFit> FitLine(const std::vector<double>& x, const std::vector<double>& y);
 
-// Regresses both lines. `scenario` gives model, hardware and deployment; its workload is not used. A sample is
-// rejected, with the reason, where a time is not finite and positive, where it states none of use, and where it is
-// faster than 0.95 of the speed of light.
+// Regresses both lines. `scenario` gives model, hardware and deployment; its workload is not used. Rejects a sample,
+// with the reason, where a time is not finite and positive, where no time is usable, and where a time is below 0.95 of
+// the roofline lower bound.
 //
 // Errors: kInsufficientSamples: nothing usable is left, or prefill samples without two different latencies.
 // kInvalidField: the fitted prefill rate is not positive.
 absl::StatusOr<ProfileFit> FitProfile(const Scenario& scenario, const std::vector<ProfileSample>& samples);
 
-// The profile that answers for the scenario's model, engine and deployment from now on.
+// The fitted profile of the scenario's model, engine and deployment.
 LinearProfile ProfileOf(const Scenario& scenario, const ProfileFit& fit);
 
 }  // namespace foretoken

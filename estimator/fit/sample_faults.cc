@@ -10,9 +10,9 @@ namespace foretoken {
 namespace {
 
 constexpr const char* kNames[kNumMetrics] = {"ttft", "tpot", "e2e"};
-constexpr double kUnlimited = 1e6;  // engines differ in what memory they keep free
+constexpr double kUnlimited = 1e6;  // engines keep different shares of the memory free
 
-// The least times of a static batch of `sequences` that run all at once.
+// The roofline lower bound of a static batch of `sequences` that all run at the same time.
 Times FloorOf(Scenario scenario, int sequences) {
   scenario.live_load.reset();
   scenario.deployment.memory_utilization = kUnlimited;
@@ -28,7 +28,7 @@ std::optional<SampleFault> Compare(const char* name, double measured, double flo
                      absl::StrCat(name, " ", measured, " s is faster than the speed of light, ", floor, " s")};
 }
 
-// Little's law says how many sequences decoded at once, and a cycle of the loop holds the work of every request.
+// Little's law gives how many sequences decoded at the same time; a cycle of the loop holds the work of every request.
 std::optional<SampleFault> FastLoop(const Sample& sample) {
   const Workload& w = sample.scenario.workload;
   const double decoding = (w.output_tokens - 1) * sample.measured[kTpot];
@@ -47,7 +47,7 @@ bool IsTime(double seconds) { return std::isfinite(seconds) && seconds > 0; }
 std::optional<SampleFault> FasterThanLight(const Sample& sample) {
   if (IsContinuous(sample.scenario)) return FastLoop(sample);
   Times floor = FloorOf(sample.scenario, sample.scenario.workload.batch_size);
-  // A batch that does not fit runs in parts, whose steps are shorter than those of the whole.
+  // A batch that does not fit runs in sequential batches, whose steps are shorter than those of the whole.
   floor[kTpot] = PredictTimes(sample.scenario, SpeedOfLight())[kTpot];
   for (int metric = 0; metric < kNumMetrics; ++metric) {
     if (auto fault = Compare(kNames[metric], sample.measured[metric], floor[metric])) return fault;

@@ -1,5 +1,5 @@
-// Which measured runs cannot be used, by one rule for all: times that are no times, runs that the model refuses, and
-// runs faster than the hardware can be.
+// Which measurements cannot be used: latencies that are not finite and positive, scenarios that the model refuses, and
+// latencies below the roofline lower bound. Every fit uses this rule.
 #ifndef FORETOKEN_ESTIMATOR_FIT_SAMPLE_FAULTS_H_
 #define FORETOKEN_ESTIMATOR_FIT_SAMPLE_FAULTS_H_
 
@@ -10,23 +10,24 @@
 
 namespace foretoken {
 
-// Public data holds rows below the floor; timers are not this wrong.
+// Published data contains latencies below the lower bound; this margin covers the error of timers.
 inline constexpr double kFasterThanLight = 0.95;
 
 struct SampleFault {
   std::string kind;    // in words that many samples share: "faster than light"
-  std::string reason;  // with its figures
+  std::string reason;  // with numbers
 };
 
 // Whether a time was stated and is finite and positive.
 bool IsTime(double seconds);
 
-// Whether a time is below 0.95 of the floor that the hardware's stated figures set; no where they give none. A static
-// batch runs at once. Of a closed loop, Little's law says how many sequences decoded at once, and that the device
-// prefills every request of a cycle within it: both are held against the floor, where TTFT and TPOT are stated.
+// The fault where a latency is below 0.95 of the roofline lower bound (speed of light); none where the hardware's specs
+// give no bound. For a closed loop with TTFT and TPOT, Little's law gives how many sequences decode at once, and a
+// cycle holds the prefill of every request: TPOT is compared with the bound of such a batch, the cycle with that of the
+// prefills.
 std::optional<SampleFault> FasterThanLight(const Sample& sample);
 
-// Why the run cannot be used in a fit, if so.
+// Why the measurement cannot be used in a fit; none: it can.
 std::optional<SampleFault> FindFault(const Sample& sample);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// What model, deployment and hardware decide, derived once and kept: by a caller for its next scenarios, and by whoever
-// owns the models and hardware for all callers.
+// Keeps step models, so that scenarios which differ in their workload alone do not derive them again: one per caller
+// (StepModelMemo), and many for all callers of a catalog (StepModelCache).
 #ifndef FORETOKEN_ESTIMATOR_METHODS_STEP_MODEL_CACHE_H_
 #define FORETOKEN_ESTIMATOR_METHODS_STEP_MODEL_CACHE_H_
 
@@ -13,40 +13,18 @@
 #include "estimator/scenario/estimate.h"
 #include "estimator/scenario/scenario.h"
 #include "estimator/step/step.h"
+#include "estimator/step/step_model.h"
 
 namespace foretoken {
 
-// A scenario's step model, or why there is none, and what to warn of with every estimate made from it.
+// A scenario's step model, or why there is none, and the warnings of every estimate made from it.
 struct DerivedModel {
   absl::StatusOr<StepModel> model;
   std::vector<Warning> warnings;
 };
 
-// All that a step model follows from. Models, hardware and efficiencies count as the same where they are the same
-// object.
-struct StepModelKey {
-  const Model* model = nullptr;
-  const Hardware* hardware = nullptr;
-  const Efficiencies* efficiencies = nullptr;
-  int tensor_parallel = 1, pipeline_parallel = 1, expert_parallel = 1, data_parallel = 1;
-  double expert_load_imbalance = 1;
-  ExpertExchange expert_exchange = ExpertExchange::kAllGather;
-  Dtype weight_dtype = Dtype::kUnspecified;
-  Dtype activation_dtype = Dtype::kUnspecified;
-  Dtype kv_cache_dtype = Dtype::kUnspecified;
-  std::optional<int> devices_per_node;
-  std::optional<BytesPerSecond> scale_out;
-  AttentionKernel attention_kernel = AttentionKernel::kFlash;
-  bool unfused_elementwise = false;
-  double roofline_exponent = 2;
-  ExpertRouting expert_routing = ExpertRouting::kIndependent;
-
-  static StepModelKey Of(const Scenario& scenario, const Efficiencies& efficiencies);
-  bool operator==(const StepModelKey&) const = default;
-};
-
-// Step models by what they follow from. Only grows, up to kSlots entries of about 2 KB: what finds no place is derived
-// again each time. Thread-safe without a lock. Models, hardware and efficiencies asked about outlive it, unchanged.
+// Step models by their inputs. Only grows, up to kSlots entries of about 2 KB; a model that finds no slot is derived
+// again each time. Thread-safe without a lock. REQUIRES: what the inputs point to outlives the cache, unchanged.
 class StepModelCache {
  public:
   StepModelCache() = default;
@@ -54,13 +32,12 @@ class StepModelCache {
   StepModelCache(const StepModelCache&) = delete;
   StepModelCache& operator=(const StepModelCache&) = delete;
 
-  // Null: no place left near the key.
-  const DerivedModel* FindOrDerive(const StepModelKey& key, const Scenario& scenario,
-                                   const Efficiencies& efficiencies) const;
+  // Null: no slot is left for these inputs.
+  const DerivedModel* FindOrDerive(const StepModelInputs& inputs) const;
 
  private:
   struct Entry {
-    StepModelKey key;
+    StepModelInputs key;
     DerivedModel derived;
   };
   static constexpr size_t kSlots = 1 << 11;

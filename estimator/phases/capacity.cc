@@ -13,18 +13,18 @@ namespace {
 
 constexpr int kLargestTensorParallel = 1024;
 
-// Two copies of the residual stream, and the widest of attention and MLP, live at once.
+// Two copies of the residual stream, and the wider of attention and MLP, are in memory at the same time.
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
   const double attention = shard.heads * (shard.prefill_qk_dim + shard.prefill_v_dim) + shard.kv_elements;
   const double mlp = shard.mlp_matrices * shard.mlp_width;
   Bytes bytes = (2 * shard.hidden + std::max(attention, mlp)) * shard.residual;
   if (scenario.deployment.attention_kernel == AttentionKernel::kNaive) {
-    bytes += tokens * shard.heads * shard.residual;  // a row of scores against everything before
+    bytes += tokens * shard.heads * shard.residual;  // one row of attention scores
   }
   return bytes;
 }
 
-// Tokens that each sequence is fed beyond its next one when it is verified.
+// Proposed tokens that verification feeds to each sequence, beside its next one.
 double DraftTokens(const Scenario& scenario) { return scenario.speculation ? scenario.speculation->draft_tokens : 0; }
 
 StepBudget BudgetOf(const Scenario& scenario) {
@@ -39,7 +39,7 @@ Bytes LogitsPerSequence(const Scenario& scenario, const Shard& shard) {
   return (1 + DraftTokens(scenario)) * shard.vocab * BytesPerElement(Dtype::kFp32);
 }
 
-// The smallest power of two above the degree asked for over which the batch fits; 0: none.
+// The smallest power of two above the requested degree at which the batch fits; 0: none.
 int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
   int tp = 1;
   while (tp <= scenario.deployment.tensor_parallel) tp *= 2;
@@ -51,7 +51,7 @@ int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
   return 0;
 }
 
-// Adds the weights of one model and what it keeps of a sequence. With `tokens` 0 nothing is kept.
+// Adds the weights of one model, and its KV cache of a sequence of `tokens` (0: it keeps none).
 void AddModel(const Shard& shard, double tokens, Capacity& c) {
   c.weights += shard.weights_of_fullest_device;
   c.kv_per_sequence += KvPerSequence(shard, tokens);
@@ -66,7 +66,6 @@ BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {
 }
 
 std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount / Gigabytes(1)); }
-std::string InBytes(Bytes amount) { return absl::StrFormat("%.0f bytes", amount.value()); }
 
 }  // namespace
 
@@ -104,21 +103,26 @@ Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Mac
 }
 
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine) {
-  const int tp = SmallestTensorParallel(scenario, machine);
+  const Deployment& deployment = scenario.deployment;
+  const int batch = scenario.workload.batch_size;
   const Bytes activations = capacity.activations(capacity.batch);
-  const auto told = [&](std::string (*amount)(Bytes)) {
-    const Bytes kv = capacity.batch * capacity.kv_per_sequence;
-    return absl::StrFormat(
-        "%s on %s: batch_size %d needs %s per device (weights %s, activations %s, KV cache %s); there are %s of %s "
-        "usable; largest batch_size that fits at tensor_parallel %d: %.0f; smallest tensor_parallel that fits this "
-        "batch: %s",
-        scenario.model->id, scenario.hardware->id, scenario.workload.batch_size,
-        amount(capacity.weights + activations + kv), amount(capacity.weights), amount(activations), amount(kv),
-        amount(capacity.usable), amount(machine.memory_capacity), scenario.deployment.tensor_parallel,
-        capacity.largest_batch * scenario.deployment.data_parallel, tp > 0 ? absl::StrCat(tp) : "none up to 1024");
-  };
-  return RefusalWithDetail(told(InGigabytes),
-                           {.reason = Reason::kOutOfMemory, .violations = {{"workload.batch_size", told(InBytes)}}});
+  const Bytes kv = capacity.batch * capacity.kv_per_sequence;
+  const Bytes needed = capacity.weights + activations + kv;
+  const double largest = capacity.largest_batch * deployment.data_parallel;
+  const int tp = SmallestTensorParallel(scenario, machine);
+  const std::string message = absl::StrFormat(
+      "%s on %s: batch_size %d needs %s per device (weights %s, activations %s, KV cache %s); there are %s of %s "
+      "usable; "
+      "largest batch_size that fits at tensor_parallel %d: %.0f; smallest tensor_parallel that fits this batch: %s",
+      scenario.model->id, scenario.hardware->id, batch, InGigabytes(needed), InGigabytes(capacity.weights),
+      InGigabytes(activations), InGigabytes(kv), InGigabytes(capacity.usable), InGigabytes(machine.memory_capacity),
+      deployment.tensor_parallel, largest,
+      tp > 0 ? absl::StrCat(tp) : absl::StrCat("none up to ", kLargestTensorParallel));
+  const std::string description =
+      absl::StrFormat("batch_size %d needs %.0f bytes per device; usable %.0f; allowed %s", batch, needed.value(),
+                      capacity.usable.value(), largest > 0 ? absl::StrCat("1 to ", largest) : "none");
+  return RefusalWithDetail(message,
+                           {.reason = Reason::kOutOfMemory, .violations = {{"workload.batch_size", description}}});
 }
 
 }  // namespace foretoken

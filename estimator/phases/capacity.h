@@ -14,19 +14,19 @@
 
 namespace foretoken {
 
-// Tokens of the largest step that a batch meets: the engine's own floor, to which prompts are packed (a chunk or a
-// longer prompt replaces it), and the tokens that decoding sequences are fed.
+// Tokens of the largest step that a batch runs: a chunk or prompt, prompts packed together, or the tokens that decoding
+// sequences are fed, whichever is most.
 struct StepBudget {
-  double at_least = 0;
-  double per_prompt = 0;  // of each sequence, up to kStepTokens together
-  double per_sequence = 1;
+  double at_least = 0;      // one chunk, or one prompt
+  double per_prompt = 0;    // of each prompt that is packed, up to kStepTokens together
+  double per_sequence = 1;  // fed to each decoding sequence
 
   double Tokens(double batch) const {
     return std::max({at_least, std::min(batch * per_prompt, double{kStepTokens}), batch * per_sequence});
   }
 };
 
-// Bytes that a batch takes beside the weights: of a token of the largest step, and of a sequence.
+// Bytes that a batch takes beside the weights: per token of the largest step, and per sequence.
 struct BatchBytes {
   StepBudget step;
   Bytes per_step_token;
@@ -35,31 +35,30 @@ struct BatchBytes {
   Bytes operator()(double batch) const { return step.Tokens(batch) * per_step_token + batch * per_sequence; }
 };
 
-// Tokens that a layer group keeps of a sequence of `context` tokens, in whole blocks. REQUIRES: a whole number below
-// 2^31.
+// Tokens whose KV cache a layer group keeps for a sequence of `context` tokens, in whole blocks. REQUIRES: a whole
+// number below 2^31.
 inline double KeptTokens(const AttentionGroup& group, double context) {
   const auto kept = static_cast<int>(group.window > 0 ? std::min(context, group.window) : context);
   return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
 }
 
-// KV cache of so many tokens, each counted once per layer, on a device of the stage with most layers.
+// KV cache of `token_layers` tokens, each counted once per layer, on a device of the stage with most layers.
 inline Bytes KvOfTokens(const Shard& shard, double token_layers) {
   return token_layers * shard.fullest_stage * shard.kv_elements * shard.kv;
 }
 
-// KV cache that a device keeps of a sequence of `context` tokens. REQUIRES: a whole number below 2^31.
+// KV cache that a device keeps for a sequence of `context` tokens. REQUIRES: a whole number below 2^31.
 inline Bytes KvPerSequence(const Shard& shard, double context) {
   double token_layers = 0;
   for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
   return KvOfTokens(shard, token_layers);
 }
 
-// The largest whole batch that `bytes` has room for. The tokens of the largest step are the largest of three lines over
-// the batch, one of them with a ceiling, so that each gives its own largest batch; the exact rule settles what rounding
-// left open.
+// The largest whole batch whose `bytes` fit in `room`. Each of the three terms of StepBudget is a line over the batch
+// and limits it; the sum itself is then tried one by one, because the lines are rounded.
 double LargestBatch(const BatchBytes& bytes, Bytes room);
 
-// How the batch meets the memory. A draft model counts as part of the model.
+// Memory that one device has, and what the batch needs of it. A draft model counts as part of the model.
 struct Capacity {
   Bytes usable;
   Bytes weights;
@@ -75,8 +74,9 @@ struct Capacity {
 // REQUIRES: shard and machine of the scenario's model, hardware and deployment.
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine);
 
-// The refusal of a batch that does not fit: memory needed and there, the smallest tensor parallelism and the largest
-// batch that would. The message is in gigabytes, its detail to the byte. Code FAILED_PRECONDITION, reason kOutOfMemory.
+// The refusal of a batch that does not fit. The message states in gigabytes what is needed and usable, the largest
+// batch and the smallest tensor parallelism that would fit; the field violation, in short, the bytes needed, usable and
+// the batches allowed. Code FAILED_PRECONDITION, reason kOutOfMemory.
 absl::Status OutOfMemory(const Scenario& scenario, const Capacity& capacity, const Machine& machine);
 
 }  // namespace foretoken

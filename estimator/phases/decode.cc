@@ -24,7 +24,7 @@ struct Term {
   GaussNode node;
 };
 
-// Adds the term of every row to its sum. Its loop is what the compiler takes several rows at a time.
+// Adds the term of every row to its sum. The compiler vectorises this loop over rows.
 inline void AddTerms(Term term, const double* __restrict last, int begin, int end, TimePartsColumns& sums) {
   const auto step = [term](double context) {
     return JoinHost(term.base + term.slope * context, term.host, term.exponent);
@@ -34,7 +34,7 @@ inline void AddTerms(Term term, const double* __restrict last, int begin, int en
   }
 }
 
-// The default exponent as a constant: the loop is then free of branches.
+// With the default exponent as a constant, the loop has no branches.
 FORETOKEN_WIDE_VECTORS void AddSquareTerms(Term term, const double* __restrict last, int begin, int end,
                                            TimePartsColumns& sums) {
   term.exponent = 2;
@@ -135,7 +135,7 @@ DecodeCurve::Piece DecodeCurve::PieceFrom(double first) const {
   return piece;
 }
 
-// A short panel after the split would look at the step before it, where the device does not yet decide.
+// A short panel after the split would also evaluate the step before it, where the host is still slower.
 TimeParts DecodeCurve::SumLine(const Line& line, double first, double last) const {
   const auto step = [&](double context) { return Finish(line.base + line.slope * context); };
   const double count = std::round(last - first + 1);

@@ -4,8 +4,8 @@
 //   t(c) = smax(d(c), host).
 // The sum over steps is taken piece by piece between windows and the crossover of device and host, each by 3-point
 // Gauss-Legendre quadrature over [first - 1/2, last + 1/2]: exact where t is linear (s = infinity, s = 1), within
-// 1e-3 of the slow sum otherwise. Up to 8 steps are summed one by one. Of attention chunks 32 are summed one by one,
-// more are sampled (1e-3). [ours]
+// 1e-3 of the slow sum otherwise. Up to 8 steps, and up to 32 attention chunks, are summed one by one; more chunks are
+// sampled (1e-3). [ours]
 #ifndef FORETOKEN_ESTIMATOR_PHASES_DECODE_H_
 #define FORETOKEN_ESTIMATOR_PHASES_DECODE_H_
 
@@ -48,8 +48,8 @@ class DecodeCurve {
   // Sum of Step(c) for c = first, first + 1, ..., last. REQUIRES: first, last whole numbers. Empty: zero.
   TimeParts Sum(double first, double last) const;
 
-  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: what they share
-  // is computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
+  // The same for every last[0] to last[count - 1] at once, bit for bit, into the first rows of `sums`: shared parts are
+  // computed once, the rest several at a time. REQUIRES: last rises; count is at most TimePartsColumns::kMost.
   void Sums(double first, const double* last, int count, TimePartsColumns& sums) const;
 
  private:
@@ -73,7 +73,7 @@ class DecodeCurve {
   TimeParts Device(double context) const;
   TimeParts Finish(const TimeParts& device) const;
   Line LineAround(double context) const;
-  // The same for attention chunk number `index`, of which a chunked layer sees nothing before.
+  // The same for attention chunk number `index`; a chunked layer attends to nothing before it.
   Line LineOfChunk(double index, double window) const;
   // Where the next window after `context` lies; infinity: none.
   double NextWindow(double context) const;

@@ -11,7 +11,7 @@ std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step
   return ComputeBoundBatch(step);
 }
 
-// Of the experts only the distinct ones, of the embedding none.
+// A step reads each distinct expert once, and none of the embedding.
 Bytes WeightsRead(const StepModel& model, double running, double tokens) {
   return StepWeights(model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens}) /
          model.shard.stages;

@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-StepShape WithRiders(StepShape step, const CoScheduledDecodes& decodes) {
+StepShape WithDecodes(StepShape step, const CoScheduledDecodes& decodes) {
   step.decode_sequences = decodes.sequences;
   step.decode_context = decodes.context;
   step.decode_tokens = decodes.tokens;
@@ -17,7 +17,7 @@ StepShape WithRiders(StepShape step, const CoScheduledDecodes& decodes) {
 
 Seconds MixedSteps(const StepModel& model, const PrefillShape& shape, const CoScheduledDecodes& decodes) {
   if (shape.new_tokens <= 0) return Seconds(0);
-  const auto step = [&](double i) { return StepTime(model, WithRiders(ChunkStep(shape, i), decodes)); };
+  const auto step = [&](double i) { return StepTime(model, WithDecodes(ChunkStep(shape, i), decodes)); };
   return SumOverChunks(model, shape, step).Total();
 }
 
@@ -26,8 +26,8 @@ MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const
   if (decodes.sequences <= 0) return {.steps = alone, .added = alone};
   const Seconds mixed = MixedSteps(model, shape, decodes);
   const double chunks = PrefillChunks(shape);
-  const Seconds decode = StepTime(model, WithRiders({}, decodes)).Total();
-  // A step that does more takes longer; the bound keeps rounding out of the waits.
+  const Seconds decode = StepTime(model, WithDecodes({}, decodes)).Total();
+  // A step with more work takes longer; the bound removes what rounding leaves below zero.
   return {.steps = mixed,
           .added = std::max(Seconds(0), mixed - chunks * decode),
           .from_decodes = std::max(Seconds(0), mixed - alone)};

@@ -1,5 +1,5 @@
-// A prompt that is prefilled while other sequences decode: an engine with continuous batching puts its chunks into
-// the steps of the decoding sequences, its riders. Weights, gaps and host are then paid once for both.
+// Mixed batches: under continuous batching an engine prefills a prompt in the same steps as the decodes of other
+// sequences, its co-scheduled decodes. Weights, kernel gaps and host time are then spent once for both.
 #ifndef FORETOKEN_ESTIMATOR_PHASES_MIXED_PREFILL_H_
 #define FORETOKEN_ESTIMATOR_PHASES_MIXED_PREFILL_H_
 
@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-// Sequences that decode in the same steps.
+// Sequences that decode in the steps of a prefill.
 struct CoScheduledDecodes {
   double sequences = 0;
   double context = 0;  // mean tokens that each sees
@@ -18,19 +18,20 @@ struct CoScheduledDecodes {
 
 struct MixedPrefill {
   Seconds steps;         // MixedSteps
-  Seconds added;         // what the prompt adds to the riders' steps: its marginal time
-  Seconds from_decodes;  // what the riders add to the prompt's own steps
+  Seconds added;         // time that the prompt adds to the steps of the decodes: its marginal time
+  Seconds from_decodes;  // time that the decodes add to the steps of the prompt
 };
 
-// The time of the steps that hold the prompt's chunks, beside the riders. Nothing to prefill: none.
+// The time of the steps that hold the prompt's chunks and the decodes. Zero without tokens to prefill.
 Seconds MixedSteps(const StepModel& model, const PrefillShape& shape, const CoScheduledDecodes& decodes);
 
-// Over all chunks of the shape: step(chunk + riders); that less step(riders); that less step(chunk).
-// Without riders the prompt adds its own time. Nothing to prefill: nothing. [ours]
+// Sums over all chunks of the shape: steps = step(chunk + decodes), added = steps - step(decodes),
+// from_decodes = steps - step(chunk). Without decodes the prompt adds its own time. All zero without tokens to prefill.
+// [ours]
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const CoScheduledDecodes& decodes);
 
-// The same where the riders' steps are rounds of a speculator, which prefills the prompt too: `steps` are the rounds
-// that hold its chunks. Null: MixPrefill.
+// The same where the decodes run speculative steps, and the draft model prefills the prompt too. `speculator` null:
+// plain decode, MixPrefill.
 MixedPrefill MixRounds(const StepModel& model, const Speculator* speculator, const PrefillShape& shape,
                        const CoScheduledDecodes& decodes);
 

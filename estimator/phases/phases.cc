@@ -8,9 +8,9 @@
 namespace foretoken {
 namespace {
 
-// The prompt comes at r tokens/s and chunk j can start when its last token is there; chunk times t_j grow with the
-// context before them. What is left after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ...
-// minus S/r: the prefill waits for the slowest of arrival and work. Here from the end backwards.
+// The prompt arrives at r tokens/s, and chunk j can start when its last token has arrived; chunk times t_j grow with
+// the context before them. The time after the last arrival S/r is the largest of (arrival of j) + t_j + t_j+1 + ... -
+// S/r, because the prefill waits for the slower of arrival and computation. Computed backwards from the last chunk.
 TimeParts ExposedChunkByChunk(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
   const double chunks = PrefillChunks(shape);
   const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
@@ -25,8 +25,8 @@ TimeParts ExposedChunkByChunk(const StepModel& model, const PrefillShape& shape,
   return exposed;
 }
 
-// The same for many chunks of one size, whose times rise with the context before them: those that take longer than they
-// take to arrive are what is left, from the first such one on.
+// The same for many chunks of one size. Their times rise with the context before them, so that from the first chunk
+// that computes longer than it arrives, all do: the time of those chunks is exposed.
 TimeParts ExposedOfMany(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
   const double last = PrefillChunks(shape) - 1;
   const double arrives = *shape.chunk_tokens / tokens_per_second;

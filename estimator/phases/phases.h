@@ -11,21 +11,21 @@
 
 namespace foretoken {
 
-// What `sequences` of the workload have to prefill.
+// The prefill of `sequences` of the workload.
 PrefillShape PromptShape(const Workload& workload, const Deployment& deployment, double sequences);
 
-// What the cached prefixes of `sequences` sequences take to be loaded; nothing where they are resident.
+// Time to load the cached prefixes of `sequences`; zero where they are resident.
 Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences);
 
 // From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
-// prefill of what is not cached. With the pipelined prompt cache what is left when the last prompt token arrives.
-// Without prompt tokens (decode from an empty context) it is the first decode step.
+// prefill of what is not cached. With the pipelined prompt cache, the time after the last prompt token has arrived.
+// Without prompt tokens (decode from an empty context), the first decode step.
 TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
                        double sequences);
 
 // The decode after the first token of `sequences` on one replica, ready to be evaluated step by step. Step j = 1, 2,
-// ... sees S + j tokens. With pp stages, microbatches of sequences / pp traverse all of them. With a speculator step j
-// is the share of a round that output token j + 1 takes.
+// ... attends to S + j tokens. With pp stages, microbatches of sequences / pp pass through all of them. With a draft
+// model, step j is the share of a speculative step that output token j + 1 takes.
 class DecodePhase {
  public:
   DecodePhase(const StepModel& model, const Workload& workload, double sequences,

@@ -18,8 +18,8 @@ bool SeesItsOwnChunk(const StepModel& model) {
                      [](const AttentionGroup& group) { return group.chunked; });
 }
 
-// The last whole chunk has most before it, but the last one may be larger where there is no other. Where layers see
-// their own attention chunk only, the longest is one of those before.
+// The last whole chunk has the longest context and takes longest, unless the prompt is one chunk. Where layers attend
+// within their own attention chunk only, the longest is one of the chunks before.
 Seconds LongestChunk(const StepModel& model, const PrefillShape& shape) {
   constexpr int kLookedAt = 32;
   const double last = PrefillChunks(shape) - 1;
@@ -31,15 +31,15 @@ Seconds LongestChunk(const StepModel& model, const PrefillShape& shape) {
   return longest;
 }
 
-// Pieces of work follow each other through pp stages, each of which takes 1/pp of a piece's time: the last stage works
-// for all of them, after the pipeline has filled and where a longer piece holds it up, (pp - 1)/pp of the longest.
+// Passes follow each other through pp stages, and every stage takes 1/pp of the time of a pass. The last stage works
+// 1/pp of all passes; it waits (pp - 1)/pp of the longest pass, while the pipeline fills and a longer pass delays it.
 TimeParts Pipelined(const TimeParts& all, Seconds longest, double stages) {
   TimeParts total = all * (1 / stages);
   total.queueing += longest * ((stages - 1) / stages);
   return total;
 }
 
-// The batch cut in microbatches of `size` sequences, their chunks following each other.
+// The batch cut into microbatches of `size` sequences, whose chunks are pipelined.
 TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double size) {
   PrefillShape part = shape;
   part.sequences = size;
@@ -47,7 +47,7 @@ TimeParts Microbatched(const StepModel& model, const PrefillShape& shape, double
   return Pipelined(AllChunks(model, part) * parts, LongestChunk(model, part), model.shard.stages);
 }
 
-// The best of all power-of-two microbatches: sizes that do not depend on the batch keep a larger batch from being
+// The best of all power-of-two microbatches. Because the sizes do not depend on the batch, a larger batch is never
 // faster than a smaller one.
 TimeParts BestMicrobatches(const StepModel& model, const PrefillShape& shape) {
   TimeParts best = Microbatched(model, shape, shape.sequences);
@@ -89,7 +89,7 @@ TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape) {
   if (shape.new_tokens <= 0) return {};
   TimeParts best = AllChunks(model, shape);
   if (model.shard.stages > 1) {
-    // A batch in one pass is both: rounding must not turn what it works into a bubble.
+    // With a single pass both schedules are the same: rounding must not turn its work into a bubble.
     constexpr double kRounding = 1e-12;
     const TimeParts split = BestMicrobatches(model, shape);
     if (split.Total() < (1 - kRounding) * best.Total()) best = split;

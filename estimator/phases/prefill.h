@@ -20,22 +20,21 @@ struct PrefillShape {
 // The step of chunk number `index` (from 0), all sequences in lockstep; the last one makes the first tokens.
 StepShape ChunkStep(const PrefillShape& shape, double index);
 
-// Its time.
+// The time of that step.
 TimeParts PrefillChunk(const StepModel& model, const PrefillShape& shape, double index);
 
 // Number of chunks: ceil(n / C); 1 when whole.
 double PrefillChunks(const PrefillShape& shape);
 
-// Sum of `step` over the chunks 0, 1, ... of the shape, of which all but the last are of one size. Past 32 chunks it is
-// sampled; where layers see their own attention chunk only, the prior context that they read rises and falls, and it is
-// sampled past 1,000.
+// Sum of `step` over the chunks 0, 1, ... of the shape; all except the last have one size. Sampled past 32 chunks; past
+// 1,000 where layers attend within their own attention chunk only, because their prior context then rises and falls.
 TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape,
                         absl::FunctionRef<TimeParts(double index)> step);
 
-// All chunks through all stages. With a pipeline of pp stages the better of one pass after the other and passes
-// (microbatches and chunks) that follow each other: 1/pp of all and (pp - 1)/pp of the longest, (m + pp - 1)/pp times a
-// pass where all m are equal; that bubble counts as queueing. Source: proportionate flow shop (Pinedo, "Scheduling").
-// Admission (a0 + a1 B) is on top, as host time.
+// All chunks through all stages. With pp pipeline stages, the faster of two schedules: one pass after the other, or
+// pipelined passes (microbatches and chunks). Pipelined, it takes 1/pp of all passes and (pp - 1)/pp of the longest:
+// (m + pp - 1)/pp passes where all m are equal. The pipeline bubble counts as queueing. Source: proportionate flow shop
+// (Pinedo, "Scheduling"). Scheduling overhead (a0 + a1 B) is added as host time.
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape);
 
 }  // namespace foretoken

@@ -33,7 +33,7 @@ TimeParts GaussSum(const F& f, double first, double last) {
   return sum;
 }
 
-// One by one.
+// The sum, term by term.
 template <typename F>
 TimeParts SlowSum(const F& f, double first, double last) {
   TimeParts sum;

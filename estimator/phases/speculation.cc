@@ -14,12 +14,8 @@ double AcceptedTokens(double acceptance, double draft_tokens) {
 Deployment DraftDeployment(const Scenario& scenario) {
   Deployment deployment = scenario.speculation->deployment;
   if (!scenario.speculation->follows) return deployment;
-  deployment.tensor_parallel = scenario.deployment.tensor_parallel;
-  deployment.pipeline_parallel = scenario.deployment.pipeline_parallel;
-  deployment.expert_parallel = scenario.deployment.expert_parallel;
-  deployment.data_parallel = scenario.deployment.data_parallel;
-  deployment.expert_load_imbalance = scenario.deployment.expert_load_imbalance;
-  deployment.expert_exchange = scenario.deployment.expert_exchange;
+  Parallelism& parallelism = deployment;
+  parallelism = scenario.deployment;
   return deployment;
 }
 
@@ -32,7 +28,8 @@ absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Effici
   draft.deployment = DraftDeployment(scenario);
   absl::StatusOr<StepModel> model = MakeStepModel(draft, efficiencies, nullptr);
   if (!model.ok()) return model.status();
-  model->efficiencies.admission = model->efficiencies.admission_per_request = Seconds(0);  // once, by the model
+  model->efficiencies.admission = model->efficiencies.admission_per_request =
+      Seconds(0);  // spent once, by the model itself
   const double tokens = speculation.draft_tokens;
   return Speculator{
       .draft = *std::move(model), .draft_tokens = tokens, .accepted = AcceptedTokens(speculation.acceptance, tokens)};

@@ -1,13 +1,14 @@
 // Speculative decoding: a draft model proposes g tokens one by one, and one step of the scenario's model verifies them
-// all, so that a round of g cheap steps and one dear one gives several tokens.
+// all. Such a speculative step, g cheap steps and one expensive step, gives several tokens.
 //
-//   accepted = (1 - x^(g+1)) / (1 - x)        tokens of a round, its own next one included; g + 1 for x = 1
+//   accepted = (1 - x^(g+1)) / (1 - x)        tokens of a speculative step, with the model's own next; g + 1 for x = 1
 //   TPOT     = (verify(g + 1 tokens) + g draft steps) / accepted
 //
-// Under continuous batching the engine's steps are rounds, and a prompt is mixed into a verification and a draft step.
+// x is the chance that a proposed token is accepted if all before it were. Under continuous batching the engine runs
+// speculative steps (called rounds in the code), and prefills a prompt in a verification and a draft step.
 //
-// x is the chance that a drafted token is accepted if those before it were. Leaves out: the tokens of a last round past
-// the wanted length, rounds of a batch that differ (each sequence advances by the mean), tree drafts.
+// Leaves out: tokens of the last speculative step past the requested length, sequences of a batch that advance by
+// different numbers of tokens (all advance by the mean), tree drafts.
 // Source: Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", equation 1.
 #ifndef FORETOKEN_ESTIMATOR_PHASES_SPECULATION_H_
 #define FORETOKEN_ESTIMATOR_PHASES_SPECULATION_H_
@@ -23,24 +24,24 @@
 
 namespace foretoken {
 
-// Mean tokens that a round of `draft_tokens` yields. 0.8 and 4: 3.3616. REQUIRES: acceptance from 0 to 1.
+// Mean tokens of a speculative step with `draft_tokens` proposed. 0.8 and 4: 3.3616. REQUIRES: acceptance from 0 to 1.
 double AcceptedTokens(double acceptance, double draft_tokens);
 
-// How the draft is placed. REQUIRES: scenario.speculation.
+// The deployment of the draft model. REQUIRES: scenario.speculation.
 Deployment DraftDeployment(const Scenario& scenario);
 
-// The draft, ready to be stepped.
+// The draft model, and what a speculative step makes of it.
 struct Speculator {
   StepModel draft;
   double draft_tokens = 0;
-  double accepted = 1;  // tokens of a round
+  double accepted = 1;  // tokens of a speculative step
 };
 
 // REQUIRES: scenario.speculation. Errors: kUnsupportedModel; those of MakeStepModel.
 absl::StatusOr<Speculator> MakeSpeculator(const Scenario& scenario, const Efficiencies& efficiencies);
 
-// The decode of `sequences` on one replica in rounds, per output token: every round's time is spread over the tokens
-// that it yields. As cheap as a DecodeCurve, whatever the length.
+// The decode of `sequences` on one replica in speculative steps, per output token: the time of a speculative step is
+// spread over the tokens that it gives. As cheap as a DecodeCurve, whatever the length.
 class SpeculativeCurve {
  public:
   SpeculativeCurve(const StepModel& model, const Speculator& speculator, double sequences);
@@ -59,7 +60,7 @@ class SpeculativeCurve {
   DecodeCurve draft_;
 };
 
-// The decode of `sequences` on one replica per output token: in rounds with a speculator, else step by step.
+// The decode of `sequences` on one replica per output token: in speculative steps with a draft model, else plain.
 class TokenCurve {
  public:
   TokenCurve(const StepModel& model, const Speculator* speculator, double sequences);
@@ -68,14 +69,14 @@ class TokenCurve {
   TimeParts Step(double context) const { return Sum(context, context); }
   TimeParts Sum(double first, double last) const;
 
-  // REQUIRES: no speculator.
+  // REQUIRES: no draft model.
   const DecodeCurve& plain() const { return *std::get_if<DecodeCurve>(&curve_); }
 
  private:
   std::variant<DecodeCurve, SpeculativeCurve> curve_;
 };
 
-// Rounds that give `tokens`; one each without a speculator.
+// Steps of the engine that give `tokens`: speculative steps, or one step a token without a draft model.
 double Rounds(const Speculator* speculator, double tokens);
 
 }  // namespace foretoken

@@ -8,8 +8,8 @@
 namespace foretoken {
 namespace {
 
-// 1000 * major + minor, so that versions are in order and a distance apart: 12 for "vllm@0.12.1". NaN: not such a
-// version.
+// 1000 * major + minor, a number that orders versions and tells their distance: 12 for "vllm@0.12.1". NaN: no version
+// of this form.
 double VersionNumber(std::string_view engine) {
   const size_t at = engine.find('@');
   if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
@@ -50,14 +50,14 @@ const Calibrations::Family* Calibrations::Exact(std::string_view hardware_id, st
 
 const Calibrations::Family* Calibrations::NearestVersion(std::string_view hardware_id, std::string_view engine,
                                                          bool continuous) const {
-  const double asked = VersionNumber(engine);
+  const double requested = VersionNumber(engine);
   const Calibration* nearest = nullptr;
   double distance = std::numeric_limits<double>::infinity();
   for (const Calibration& calibration : all_) {
     if (calibration.continuous != continuous || calibration.hardware_id != hardware_id) continue;
     if (NameOf(calibration.engine) != NameOf(engine)) continue;
     const double version = VersionNumber(calibration.engine);
-    const double apart = std::isnan(asked) ? -version : std::abs(version - asked);
+    const double apart = std::isnan(requested) ? -version : std::abs(version - requested);
     if (apart < distance) {
       distance = apart;
       nearest = &calibration;

@@ -1,5 +1,5 @@
-// What measurements made of the core model's parameters for one engine, one engine on one device, or one model on both,
-// and how far off its predictions were on measurements that it had not seen.
+// The parameters of the core model as fitted to measurements: for one engine, one engine on one device, or one model on
+// both. Beside them the error bands: how far predictions were off on measurements held out of the fit.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_CALIBRATION_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_CALIBRATION_H_
 
@@ -20,15 +20,15 @@
 
 namespace foretoken {
 
-// Rises with every change of a formula or of what is fitted: parameters that were fitted to others mean something else.
+// Rises with every change of a formula or of the set of parameters, because it changes what a fitted value means.
 inline constexpr int kModelVersion = 6;
 
-// The three times of a request, in this order wherever they stand in arrays.
+// The three latencies of a request, in the order of every array of them.
 enum Metric { kTtft, kTpot, kE2e };
 inline constexpr int kNumMetrics = 3;
 inline constexpr std::array<const char*, kNumMetrics> kMetricNames = {"TTFT", "TPOT", "E2E"};
 
-// Measured over predicted: between `low` and `high` in a `coverage` share of unseen cases.
+// Error band: measured over predicted is between `low` and `high` for a share `coverage` of held-out measurements.
 struct BandRatio {
   double low = 1;
   double high = 1;
@@ -37,7 +37,7 @@ struct BandRatio {
 
 using Bands = std::array<std::optional<BandRatio>, kNumMetrics>;
 
-// The largest of the samples; 0: not stated.
+// The largest degrees of parallelism among the measurements; 0: not stated.
 struct LargestDegrees {
   int tensor_parallel = 0;
   int pipeline_parallel = 0;
@@ -57,10 +57,10 @@ struct Calibration {
   Efficiencies efficiencies;
   Bands bands;
   LargestDegrees degrees;
-  std::optional<int64_t> fit_time_unix_seconds;  // absent: it ships
+  std::optional<int64_t> fit_time_unix_seconds;  // absent: it ships with the catalog
 };
 
-// Calibrations by what they are for. Immutable.
+// Calibrations by device, engine and model. Immutable.
 class Calibrations {
  public:
   Calibrations() = default;
@@ -68,21 +68,21 @@ class Calibrations {
   Calibrations(const Calibrations&) = delete;  // the map looks into the vector
   Calibrations& operator=(const Calibrations&) = delete;
 
-  // The closest one: of this device, else of engines alone; in each of this engine and version, of the engine's nearest
-  // version (asked without one: its newest), of the engine whatever its version; else the generic one; null: none.
-  // An empty hardware_id is a device that no calibration is of.
-  // Of a device's the one of this model, where it has parameters of its own; an empty model_id is none of the catalog.
+  // The closest calibration: of this device, else of engines alone, else the generic one; null: none. For each, in this
+  // order: this engine and version; the engine's nearest version (its newest, where no version is given); the engine
+  // without a version. Among a device's calibrations, prefers one fitted to this model.
+  // An empty hardware_id is a device without calibrations; an empty model_id is a model that is not in the catalog.
   // Static batches and continuous batching are measured apart, and never stand in for each other.
   const Calibration* Find(std::string_view hardware_id, std::string_view engine, std::string_view model_id,
                           bool continuous) const;
-  // The same, of exactly this device, or with an empty hardware_id of engines alone.
+  // The same, of exactly this device; of engines alone where hardware_id is empty.
   const Calibration* FindOf(std::string_view hardware_id, std::string_view engine, std::string_view model_id,
                             bool continuous) const;
 
   const std::vector<Calibration>& all() const { return all_; }
 
  private:
-  // One for any model, and those of single models beside it.
+  // The calibration for any model, and those fitted to single models.
   struct Family {
     const Calibration* of_any = nullptr;
     std::vector<const Calibration*> of_models;
@@ -98,9 +98,9 @@ class Calibrations {
   absl::flat_hash_map<Key, Family> by_key_;  // views of what is in all_
 };
 
-// The one that answers for a device: what was registered for it, what ships for `catalog_id` (empty: the device is
-// not of the catalog), what ships for the engine, what ships for any. Null: nothing does. `model_id`: of the catalog,
-// or empty.
+// The calibration that answers for a device, by the first that exists: registered for it, shipped for `catalog_id`
+// (empty: the device is not in the catalog), shipped for the engine, shipped for any engine. Null: none. `model_id`: as
+// in the catalog, or empty.
 const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id, const Calibrations& shipped,
                                    std::string_view engine, std::string_view model_id, bool continuous);
 

@@ -5,13 +5,13 @@ namespace foretoken {
 // Shares of a peak: medians of published kernel measurements over data-centre devices (kernel tables of
 // ai-dynamo/aiconfigurator at 095f58a5: bf16 GEMM 0.72 of the dense peak, decode GEMM weight reads 0.76 to 0.83, KV
 // reads 0.81 to 0.92, all-reduce bus bandwidth 0.60 to 0.80 of the link), taken slightly below as an engine reaches
-// them. Decode attention and overheads cannot be read off kernels: they are what fits the published end-to-end
+// them. Decode attention and overheads cannot be read off kernels: they are fitted to the published end-to-end
 // measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
-// gemm, gemm_reuse and vector_reference together carry that median of 0.71 from one device to another: of the round
-// values tried, those that predicted devices left out of the fit best (docs/model/decisions.md).
-// expert_gemm is, of 1, 0.8 and 0.7, the one that predicted models left out of the fit best.
-// What end-to-end times cannot tell (gemm_half_rows, host_step, host_token, elementwise) is held at plain values.
-// prefill_share is what engines that mix prompts with decode steps ask for (docs/model/decisions.md).
+// gemm, gemm_reuse and vector_reference together transfer that median of 0.71 from one device to another: of the round
+// values tried, these predicted held-out devices best (docs/model/decisions.md).
+// expert_gemm: of 1, 0.8 and 0.7, the value that predicted held-out models best.
+// gemm_half_rows, host_step, host_token and elementwise cannot be told from end-to-end times: they stay at plain
+// values. prefill_share is fitted to engines that mix prompts with decode steps (docs/model/decisions.md).
 const Efficiencies& GenericPrior() {
   static const Efficiencies prior = {
       .gemm = 0.9,

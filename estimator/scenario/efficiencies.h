@@ -1,5 +1,5 @@
-// The constants of the operator model: how near real kernels and engines come to the hardware's stated figures.
-// Few and physical; a calibration replaces the prior's values, nothing else hides a constant.
+// The constants of the operator model: which share of the hardware's stated specs real kernels reach, and the overheads
+// of engines. A calibration replaces the prior's values; the model has no other constant that is fitted.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_EFFICIENCIES_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_EFFICIENCIES_H_
 
@@ -21,8 +21,8 @@ struct Efficiencies {
   double link = 1;               // e_n, of link bandwidth
 
   double gemm_half_rows = 0;  // M0: rows whose time a GEMM pays on top of its own
-  // beta: largest VectorBalance (machine.h) of the devices that e_w was fitted to; CarriedTo follows it. 0: e_w is
-  // taken as it is.
+  // beta: largest VectorBalance (machine.h) of the devices that e_w was fitted to; used by TransferredTo. 0: e_w
+  // holds on any device.
   double weight_read_balance = 0;
   // r: FLOPs that an element serves each time it comes from memory to the matrix units.
   double gemm_reuse = std::numeric_limits<double>::infinity();
@@ -38,19 +38,19 @@ struct Efficiencies {
   Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
 
-  // xi: share of the others' prefills, but for those just before its own, that delays a request's decode steps; the
-  // rest delays its first token. Closed loop. 1: requests follow each other, 0: all come at once.
+  // xi, of a closed loop: the share of the other requests' prefills, without those just before its own, that delays a
+  // request's decode steps; the rest delays its first token. 1: requests arrive one by one, 0: all at once.
   double prefill_share = 1;
 
-  // The floor: chosen experts only, decode attention on the matrix units, no communication.
+  // The roofline lower bound: chosen experts only, decode attention on the matrix units, no communication.
   bool speed_of_light = false;
 };
 
 // One set for any hardware and engine, from published kernel measurements (sources in efficiencies.cc and
-// docs/model/scenario.md). Behind every DATASHEET estimate of batches.
+// docs/model/scenario.md). Static batches without a calibration use it (provenance DATASHEET).
 const Efficiencies& GenericPrior();
 
-// The same for requests that a server batches continuously: engines that do are younger and closer to the hardware.
+// The same for continuous batching, whose engines are newer and reach more of the hardware.
 const Efficiencies& GenericServedPrior();
 
 // Which of the two.

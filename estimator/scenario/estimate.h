@@ -1,4 +1,4 @@
-// What the core model answers. Mirrors foretoken.v1.Estimate; what a method cannot know is absent.
+// The result of an estimate. Mirrors foretoken.v1.Estimate; what a method does not model is absent.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_ESTIMATE_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_ESTIMATE_H_
 
@@ -38,7 +38,7 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
-// Warns kContextTooLong where prompt and output pass what the model was made for.
+// Warns kContextTooLong where prompt and output together exceed the context length of the model.
 void WarnOfContext(const Model& model, const Workload& workload, std::vector<Warning>& warnings);
 
 // A part of a scenario: whether it is stated, and where.
@@ -47,7 +47,7 @@ struct StatedPart {
   const char* field;
 };
 
-// Warns kNotUsed of every part that is stated, which `method` has no place for.
+// Warns kNotUsed of every part that is stated, because `method` does not use it.
 void WarnOfUnused(absl::Span<const StatedPart> parts, const char* method, std::vector<Warning>& warnings);
 
 // A time split by what it is spent on. The parts sum to Total().
@@ -97,7 +97,7 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-// Of these parts: their sum, and the largest as its bound. In place: every estimate has two.
+// Fills a phase from its parts: the time is their sum, the bound the largest. In place, because every estimate has two.
 inline void FillPhase(const TimeParts& parts, Provenance provenance, Phase& phase) {
   phase.time = parts.Total();
   phase.parts = parts;
@@ -114,7 +114,7 @@ struct Throughput {
   bool operator==(const Throughput&) const = default;
 };
 
-// Of a deployment of `devices` whose requests make `output_tokens` each.
+// Throughput of a deployment of `devices`, where each request generates `output_tokens`.
 Throughput ThroughputOf(double requests_per_second, double output_tokens, int devices, Seconds tpot);
 
 // Memory of one device, except where said.
@@ -131,10 +131,10 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
-// What the KPI method alone tells.
+// Metrics that the KPI method alone reports.
 struct KpiFigures {
   Seconds compute_limited_ttft;                      // if arithmetic alone limited the prefill
-  std::optional<BytesPerSecond> bandwidth_for_tpot;  // as stated, that the objective needs
+  std::optional<BytesPerSecond> bandwidth_for_tpot;  // peak bandwidth that the SLO needs
   std::optional<FlopsPerSecond> peak_for_ttft;       // likewise, if arithmetic alone limited the prefill
 
   bool operator==(const KpiFigures&) const = default;
@@ -147,7 +147,7 @@ struct SloVerdict {
   bool operator==(const SloVerdict&) const = default;
 };
 
-// A round of speculative decoding, its mean over the decode: TPOT = (verify + draft) / accepted_tokens.
+// A speculative step, averaged over the decode: TPOT = (verify + draft) / accepted_tokens.
 struct SpeculationEstimate {
   double accepted_tokens = 1;
   Seconds verify;
@@ -158,10 +158,10 @@ struct SpeculationEstimate {
 
 enum class DisaggregationLimit { kUnspecified, kPrefill, kTransfer, kDecode };
 
-// Prefill and decode on replicas of their own: what is sent between them, and what rate each side sustains.
+// Prefill and decode on pools of their own: what is sent between them, and the highest request rate of each.
 struct DisaggregationEstimate {
   Bytes transfer;   // KV cache of the prompts that are sent together
-  Seconds exposed;  // of its time, what TTFT waits for
+  Seconds exposed;  // the part of its time that TTFT includes
   double prefill_requests_per_second = 0;
   std::optional<double> transfer_requests_per_second;  // absent: it takes no time
   std::optional<double> decode_requests_per_second;    // absent: there is no decode step

@@ -24,7 +24,7 @@ struct PeakCompute {
   std::optional<FlopsPerSecond> int4;
 };
 
-// What a linear profile was made of: it answers for exactly this.
+// The model, engine and placement that a linear profile was measured on; it answers for no other.
 struct ProfileKey {
   std::string model_id;
   std::string engine;
@@ -43,7 +43,7 @@ struct LinearProfile {
   std::optional<BytesPerSecond> effective_bandwidth;  // all devices of the deployment together
   std::optional<double> min_prefill_tokens;           // range of batch * prompt tokens that was profiled
   std::optional<double> max_prefill_tokens;
-  bool superseded = false;  // a calibration came closer to the same samples, and answers where the method is open
+  bool superseded = false;  // a calibration predicts the same measurements better: used only where it is requested
 };
 
 class Calibrations;
@@ -61,7 +61,7 @@ struct Hardware {
   std::optional<double> idle_watts;
   std::optional<double> peak_to_average_bandwidth;
   std::vector<LinearProfile> linear_profiles;
-  std::shared_ptr<const Calibrations> calibrations;  // fitted to samples registered for it; null: none
+  std::shared_ptr<const Calibrations> calibrations;  // fitted to measurements registered for it; null: none
 };
 
 }  // namespace foretoken

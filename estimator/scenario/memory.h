@@ -1,5 +1,5 @@
-// Memory arithmetic: what a token's keys and values weigh, how many fit beside the weights, how much of the bandwidth
-// a step uses, and the batch at which decode stops waiting for memory.
+// Memory arithmetic: how many bytes the KV cache of a token takes, how many tokens fit beside the weights, how much of
+// the bandwidth a step uses, and the batch at which decode turns compute-bound.
 //
 // Example (13 billion parameters in fp16 on 40 GB: L = 40, d = 5120):
 //
@@ -24,8 +24,8 @@ namespace foretoken {
 // key, r + rope, whatever the number of heads.
 double KvElementsPerTokenAndLayer(const Model& model);
 
-// Bytes of KV cache of one token over all layers: L * elements * k. A sliding window caps how many tokens a layer
-// keeps, not what one weighs.  [S4]
+// Bytes of KV cache of one token over all layers: L * elements * k. A sliding window limits how many tokens a layer
+// keeps, not the bytes of one.  [S4]
 Bytes KvBytesPerToken(const Model& model, Dtype kv_cache_dtype);
 
 // Whole tokens whose KV cache fits beside the weights; 0 where the weights alone do not fit.

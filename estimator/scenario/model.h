@@ -103,7 +103,8 @@ struct ParameterCounts {
 // REQUIRES: heads, head size and widths are set; moe_layer_freq is at least 1.
 ParameterCounts CountParameters(const Model& model);
 
-// Errors: kUnsupportedModel, about `field`, with the model's reason: it is known, but nothing can be told of it.
+// Refuses a model that the catalog lists as unsupported, with the catalog's reason. Errors: kUnsupportedModel, about
+// `field`.
 absl::Status CheckSupported(const Model& model, std::string_view field);
 
 }  // namespace foretoken

@@ -18,7 +18,7 @@ double Harmonic(double n) {
 
 using Quantile = OutputLengthDistribution::Quantile;
 
-// Integral of the line from `a` to `b` against d(u^n): what this stretch adds to the mean of the largest of n draws.
+// The part of this stretch in the mean of the largest of n draws: the integral of the line from `a` to `b` over d(u^n).
 double Stretch(const Quantile& a, const Quantile& b, double n) {
   const double width = b.probability - a.probability;
   if (!(width > 0)) return 0;

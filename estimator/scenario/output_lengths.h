@@ -13,15 +13,15 @@ namespace foretoken {
 // Expected longest of `draws` independent outputs, tokens. By what is stated:
 //   quantiles       straight lines between (0, 1 token), the quantiles and the maximum (absent: the last quantile)
 //   mean and max M  lengths M u^a, u uniform, a = M/mean - 1: M draws / (draws + a)
-//   mean alone      an output ends at every token alike: mean * (1 + 1/2 + ... + 1/draws)
+//   mean alone      an output ends after each token with one chance: mean * (1 + 1/2 + ... + 1/draws)
 // REQUIRES: draws >= 1. [ours]
 double LongestOutput(const OutputLengthDistribution& lengths, double draws);
 
-// Tokens that a sequence makes on average.
+// Output tokens of a request on average.
 double MeanOutput(const Workload& workload);
 
-// The output length that batches of the workload run to: the longest of `sequences` where a batch ends as one, the mean
-// under continuous batching.
+// The output length of a batch: the longest of `sequences` under static and dynamic batching, where a batch ends as a
+// whole; the mean under continuous batching.
 int BatchLength(const Workload& workload, double sequences);
 
 // The workload with that output length.

@@ -8,8 +8,8 @@ namespace {
 
 using E = Efficiencies;
 
-// Deviations: how much each differed between engines and devices in published measurements (docs/model/fit.md,
-// "Parameters"). What end-to-end times cannot tell apart is not here: it stays at the prior.
+// Deviations: how much each parameter differed between engines and devices in published measurements
+// (docs/model/fit.md). Parameters that end-to-end times cannot tell apart are not here: they stay at the prior.
 constexpr std::array kParameters = {
     Parameter{"gemm_efficiency", "1", &E::gemm, nullptr, 0.2, 0.05, 1},
     Parameter{"prefill_attention_efficiency", "1", &E::prefill_attention, nullptr, 0.6, 0.02, 1},

@@ -1,4 +1,4 @@
-// The parameters of the core model that measurements can move, each positive and fitted in its logarithm.
+// The parameters of the core model that a fit may change. Each is positive and fitted in its logarithm.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_PARAMETERS_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_PARAMETERS_H_
 
@@ -10,14 +10,14 @@
 
 namespace foretoken {
 
-// One of them. `value` is read and written through Get and Set.
+// Name, unit and limits of one parameter; Get and Set read and write its value.
 struct Parameter {
   std::string_view name;                     // "weight_read_efficiency", as docs/model/fit.md lists it
   std::string_view unit;                     // "1" or "s"
   double Efficiencies::*share = nullptr;     // of a parameter without a unit
   Seconds Efficiencies::*seconds = nullptr;  // of a time
   double log_deviation = 0;                  // how far, in its logarithm, a calibration may be from its parent's
-  double low = 0, high = 0;                  // outside, the value means nothing physical
+  double low = 0, high = 0;                  // limits of what is physical
 };
 
 // All of them, in one order everywhere.

@@ -13,7 +13,7 @@ Dtype DefaultActivation(Dtype weight) {
     case Dtype::kFp8:
       return weight;
     case Dtype::kFp8Block:
-      return Dtype::kFp8;  // the blocks are of the weights; activations are scaled per group of a row
+      return Dtype::kFp8;  // only weights are scaled per block; activations are scaled per group of a row
     default:
       return Dtype::kBf16;
   }
@@ -21,11 +21,11 @@ Dtype DefaultActivation(Dtype weight) {
 
 }  // namespace
 
-void ResolveDtypes(const Model& model, Deployment& deployment) {
-  Dtype& weight = deployment.weight_dtype;
-  Dtype& activation = deployment.activation_dtype;
-  Dtype& kv = deployment.kv_cache_dtype;
-  // Engines serve what was published in fp32 in 16 bits.
+void ResolveDtypes(const Model& model, Placement& placement) {
+  Dtype& weight = placement.weight_dtype;
+  Dtype& activation = placement.activation_dtype;
+  Dtype& kv = placement.kv_cache_dtype;
+  // Engines serve models that were published in fp32 in 16 bits.
   if (weight == Dtype::kUnspecified) weight = model.native_dtype == Dtype::kFp32 ? Dtype::kBf16 : model.native_dtype;
   if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;

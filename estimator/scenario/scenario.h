@@ -1,5 +1,6 @@
-// One question to the core model, already parsed: every field is valid and every default resolved, so that past this
-// point functions are total. Mirrors foretoken.v1.Scenario; server/rpc converts and validates.
+// The input of every estimate: which model, on which hardware, deployed how, under which load. Every field is valid and
+// every default resolved, so that functions of a scenario need not check it. Mirrors foretoken.v1.Scenario; server/rpc
+// converts and validates.
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_SCENARIO_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_SCENARIO_H_
 
@@ -23,55 +24,71 @@ enum class AttentionKernel { kFlash, kNaive };
 enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
-struct Deployment {
+// How the model is split over devices. A draft model with the parallelism of its target copies all of it.
+struct Parallelism {
   int tensor_parallel = 1;
   int pipeline_parallel = 1;
   int expert_parallel = 1;
   int data_parallel = 1;
   double expert_load_imbalance = 1;  // tokens of the busiest expert-parallel device over their mean
   ExpertExchange expert_exchange = ExpertExchange::kAllGather;
+
+  int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+  // Sequences on the busiest replica when `batch` is spread over all replicas.
+  double PerReplica(double batch) const { return std::ceil(batch / data_parallel); }
+
+  bool operator==(const Parallelism&) const = default;
+};
+
+// Everything of a deployment that the time of a step depends on. The step room sees nothing else of a deployment, so
+// that step models can be cached by their placement.
+struct Placement : Parallelism {
   Dtype weight_dtype = Dtype::kUnspecified;      // resolve with ResolveDtypes
   Dtype activation_dtype = Dtype::kUnspecified;  // likewise
   Dtype kv_cache_dtype = Dtype::kUnspecified;    // likewise
-  std::string engine;
-  std::optional<int> prefill_chunk_tokens;
-  double memory_utilization = 0.9;
-  std::optional<int> devices_per_node;
-  std::optional<BytesPerSecond> scale_out;
+  std::optional<int> devices_per_node;           // absent: the hardware's
+  std::optional<BytesPerSecond> scale_out;       // between nodes; absent: the hardware's
   AttentionKernel attention_kernel = AttentionKernel::kFlash;
   bool unfused_elementwise = false;
   double roofline_exponent = 2;
+
+  bool operator==(const Placement&) const = default;
+};
+
+// A placement, and how the engine runs it.
+struct Deployment : Placement {
+  std::string engine;
+  std::optional<int> prefill_chunk_tokens;
+  double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
-  int devices() const { return tensor_parallel * pipeline_parallel * data_parallel; }
-  // Sequences on the busiest replica, of `batch` over all of them.
-  double PerReplica(double batch) const { return std::ceil(batch / data_parallel); }
+  bool operator==(const Deployment&) const = default;
 };
 
 // Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
 // dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
 // dtype, or bf16 where that has 8.5 bits or fewer.
-void ResolveDtypes(const Model& model, Deployment& deployment);
+void ResolveDtypes(const Model& model, Placement& placement);
 
-// Tokens of prompts that engines take into one step by default: vLLM's max_num_batched_tokens, SGLang's
+// Prompt tokens that engines prefill in one step by default: vLLM's max_num_batched_tokens, SGLang's
 // chunked_prefill_size, TensorRT-LLM's max_num_tokens.
 inline constexpr int kStepTokens = 8192;
 
-// A small model that proposes tokens for the scenario's model to verify.
+// Speculative decoding: a small draft model proposes tokens, and one step of the scenario's model verifies them.
 struct Speculation {
   const Model* draft = nullptr;  // owned as the scenario's model is
-  Deployment deployment;         // of the draft, with resolved dtypes
-  bool follows = true;           // its degrees of parallelism are the scenario's, whatever those become
-  int draft_tokens = 0;          // g, of one round; 0: no speculation
-  double acceptance = 0;         // x, 0 to 1: each drafted token is accepted so often if those before it were
+  Deployment deployment;         // of the draft model, with resolved dtypes
+  bool follows = true;           // the draft model runs with the scenario's parallelism, also where a search varies it
+  int draft_tokens = 0;          // that one speculative step proposes; 0: no speculation
+  double acceptance = 0;         // 0 to 1: chance that a proposed token is accepted if all before it were
 };
 
-// Prompts are prefilled elsewhere: on a pool of replicas of its own, which sends their KV cache to the scenario's
-// deployment, the decode side.
+// Prompts are prefilled on a pool of replicas of its own, the prefill pool. It sends their KV cache to the scenario's
+// deployment, the decode pool.
 struct Disaggregation {
-  const Hardware* hardware = nullptr;  // of the prefill side; owned as the scenario's is
+  const Hardware* hardware = nullptr;  // of the prefill pool; owned as the scenario's is
   Deployment deployment;               // likewise, with resolved dtypes
-  bool follows = true;                 // it is the scenario's, whose tensor parallelism may be varied
+  bool follows = true;                 // it is the scenario's deployment, also where a search varies that
   int batch_size = 1;                  // prompts that a prefill replica takes together
   int prefill_replicas = 1;
   int decode_replicas = 1;
@@ -109,9 +126,9 @@ struct Workload {
   double compute_utilization = 0.25;
   bool kv_cache_written_back = false;  // all of it, with each output token
 
-  // Prompt tokens to prefill: those that are not cached.
+  // Prompt tokens to prefill: without the cached prefix.
   int fresh_tokens() const { return prompt_tokens - cached_prefix_tokens; }
-  // Context halfway through the output: the mean of a sequence that decodes.
+  // Context halfway through the output: its mean over the decode of a sequence.
   double mean_context() const { return prompt_tokens + output_tokens / 2.0; }
 };
 
@@ -131,10 +148,10 @@ struct LiveLoad {
   int kv_block_tokens = kBlockTokens;
 };
 
-// Whether the load says more than the engine's limits.
+// Whether the load states any request or free memory, and not the engine's limits alone.
 bool StatesPresent(const LiveLoad& load);
 
-// Whether nothing runs, waits or is limited: a replica that a request would have to itself.
+// Whether the replica is idle and without limits, so that a request runs as if alone.
 bool IsIdle(const LiveLoad& load);
 
 struct Slo {
@@ -159,15 +176,16 @@ struct Scenario {
   Method method = Method::kBestAvailable;
 };
 
-// Tokens of each prompt that a step takes: the deployment's chunk; where it states none, under continuous batching
-// kStepTokens. Absent: the whole prompt.
+// Tokens of each prompt that one step prefills: the deployment's chunk, by default kStepTokens under continuous
+// batching. Absent: the whole prompt.
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment);
 
-// Prompts of the workload that a step of continuous batching takes at most: one in part, one at least in chunks.
+// Prompts of the workload that one step of continuous batching prefills at most, the last one in part; 1 where a prompt
+// is longer than a step, because it then takes several.
 double PromptsThatFit(const Workload& workload, const Deployment& deployment);
 
-// Whether requests join and leave a running batch; a replica under live load does nothing else. Such engines have
-// calibrations and a prior of their own.
+// Whether continuous batching serves the scenario: requests join and leave a running batch. Under a live load it always
+// does. Continuous batching has calibrations and a prior of its own.
 inline bool IsContinuous(const Scenario& scenario) {
   return scenario.workload.batching == BatchingPolicy::kContinuous || scenario.live_load.has_value();
 }

@@ -1,4 +1,4 @@
-// The cheapest of several candidates that meet the objective: lowest cost of a request.
+// Picks the cheapest of several candidates that meet the SLO, by the cost of a request.
 #ifndef FORETOKEN_ESTIMATOR_SEARCH_CHEAPEST_H_
 #define FORETOKEN_ESTIMATOR_SEARCH_CHEAPEST_H_
 
@@ -16,8 +16,8 @@ class Cheapest {
 
   void Add(const absl::StatusOr<Estimate>& estimate);
 
-  // The earlier of two of the same cost. Where none satisfies: the one that misses the SLO least, else the reason of
-  // the first. REQUIRES: a candidate was added.
+  // The cheapest so far, of two with the same cost the earlier. Where no candidate meets the SLO, the one that misses
+  // it least; where none could be estimated, the reason of the first. REQUIRES: a candidate was added.
   const Solution& solution() const { return solution_; }
 
  private:

@@ -37,13 +37,13 @@ Variable VariableOf(SolveFor what) {
   }
 }
 
-// A limit that another value may keep to.
+// Whether another value may be within the limit that this one exceeds.
 bool DependsOnValue(const absl::Status& status) {
   const Reason reason = DetailOf(status).reason;
   return reason == Reason::kOutOfMemory || reason == Reason::kUnstableLoad;
 }
 
-// One value and what came of it.
+// One value and its estimate.
 struct Attempt {
   double value = 0;
   absl::StatusOr<Estimate> estimate;
@@ -51,14 +51,14 @@ struct Attempt {
   bool satisfies() const { return Satisfies(estimate); }
 };
 
-// Tries values of one scenario, and remembers what an answer without a value needs.
+// Tries values of one scenario, and keeps the attempts that an answer without a value reports.
 class Search {
  public:
   Search(const Scenario& base, SolveFor what, Evaluate evaluate)
       : scenario_(base), variable_(VariableOf(what)), evaluate_(evaluate) {}
 
   const Variable& variable() const { return variable_; }
-  // Not OK once an attempt ended without an estimate or a refusal: stop.
+  // Not OK once an attempt ended in neither an estimate nor a refusal: the search must stop.
   const absl::Status& stopped() const { return stopped_; }
 
   Attempt Try(double value) {
@@ -112,7 +112,7 @@ class Search {
   std::optional<Attempt> first_refusal_;
 };
 
-// Halves the gap between a value that satisfies and one that does not, until they are neighbours.
+// Bisects between a value that satisfies and one that does not, until they are neighbours.
 void Bisect(Search& search, Attempt& low, Attempt& high) {
   const bool whole = search.variable().whole;
   while (search.stopped().ok() && high.value - low.value > (whole ? 1 : kRateResolution * low.value)) {

@@ -1,14 +1,14 @@
-// The inverse questions: which batch, rate, prompt or tensor parallelism still meets the objective, and what forbids
-// the next. A search over estimates; it knows no formula of them.
+// Finds the largest batch, request rate or prompt, or the smallest tensor parallelism, that still meets the SLO, and
+// what the next value violates. A search over estimates: it uses none of their formulas.
 //
 //   absl::StatusOr<Solution> s = Solve(base, SolveFor::kBatchSize, {1, 1e6}, ComputeOne);
 //   s->value      37, or nothing: no batch in the range does
 //   s->binding    Constraint::kTpot: batch 38 misses it
 //
-// A value satisfies where it can be estimated and every bound of the base's SLO is met; without an SLO, where it fits
-// in memory and is stable. The largest is looked for on a grid of powers of two times the smallest, then by bisection
-// between the last point of the grid that satisfies and the next: the neighbour of a whole value is tried, a rate is
-// within 1e-4. Values that satisfy above one that does not, between two points of the grid, may be missed. [ours]
+// A value satisfies where it can be estimated and meets every bound of the base's SLO; without an SLO, where it fits in
+// memory and is stable. The search tries powers of two times the smallest value, then bisects between the last of these
+// that satisfies and the next: down to neighbours for whole values, to 1e-4 for a rate. It may miss values that satisfy
+// above one that does not, between two powers. [ours]
 #ifndef FORETOKEN_ESTIMATOR_SEARCH_SOLVE_H_
 #define FORETOKEN_ESTIMATOR_SEARCH_SOLVE_H_
 
@@ -37,11 +37,11 @@ struct Solution {
   std::optional<double> nearest;     // without a value: the one that misses the SLO least, of those estimated
   std::optional<Estimate> estimate;  // at the value, else at the nearest
   Constraint binding = Constraint::kUnspecified;
-  std::string reason;  // for people: what the next value, or the nearest, breaks
+  std::string reason;  // for people: which bound the next value, or the nearest, misses
   int evaluations = 0;
 };
 
-// Why an estimate does not satisfy: the SLO bound that is missed most, or the reason of its refusal.
+// Why a value does not satisfy: the SLO bound that it misses most, or the reason of its refusal.
 struct Failure {
   Constraint constraint = Constraint::kUnspecified;
   std::string what;
@@ -61,8 +61,8 @@ using Evaluate = absl::FunctionRef<absl::StatusOr<Estimate>(const Scenario&)>;
 // Largest batch size, request rate or prompt, or the smallest tensor parallelism.
 //
 // REQUIRES: a `what` of those four; 0 < range.min <= range.max, whole except for rates.
-// Errors: what `evaluate` gives that is no refusal (it was cancelled); where nothing in the range could be estimated,
-// the first refusal, unless it is kOutOfMemory or kUnstableLoad: those are answers.
+// Errors: a status of `evaluate` that is not a refusal, such as CANCELLED. Where no value in the range could be
+// estimated, the first refusal, unless it is kOutOfMemory or kUnstableLoad: these are answers.
 absl::StatusOr<Solution> Solve(const Scenario& base, SolveFor what, const SolveRange& range, Evaluate evaluate);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// How much of the context each token of a layer sees: the counting that attention needs.
+// How many positions the tokens of a layer attend to, and how many keys and values they read.
 #ifndef FORETOKEN_ESTIMATOR_STEP_ATTENTION_H_
 #define FORETOKEN_ESTIMATOR_STEP_ATTENTION_H_
 

@@ -18,14 +18,14 @@ AllReduceTime OneTierAllReduce(BytesPerSecond rate, Seconds alpha, double q) {
   return {.two_shot = gather + gather, .one_shot = {alpha, (q - 1) / rate.value()}};
 }
 
-// Of a message of which each device has one of `parts`.
+// The time of a message of which each device sends one of `parts` equal parts.
 MessageTime OfShare(MessageTime time, double parts) { return {time.fixed, time.seconds_per_byte / parts}; }
 
 bool InOneNode(const Fabric& fabric, double devices) {
   return fabric.devices_per_node <= 0 || devices <= fabric.devices_per_node;
 }
 
-// Whether the stage of `devices` from `first` on and the next one are not all in one node.
+// Whether the stage of `devices` that starts at `first`, together with the next stage, spans more than one node.
 bool LeavesNode(const Fabric& fabric, double first, double devices) {
   if (fabric.devices_per_node <= 0) return false;
   const double last = first + 2 * devices - 1;

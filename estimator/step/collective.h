@@ -1,5 +1,5 @@
-// Communication between the devices of one deployment: how long a message takes, by the better of the two ways that
-// devices joined by a switch have.
+// How long devices of one deployment take to exchange a message, by the faster of the two algorithms for devices
+// behind a switch.
 //
 //   all-reduce of M bytes over q devices, link rate Bn, latency alpha of an exchange among all of them:
 //     two-shot  2 (q-1)/q M/Bn + 2 alpha    each adds up its share of M and hands it out
@@ -22,7 +22,7 @@ struct Fabric {
   BytesPerSecond scale_out;     // between nodes; used past devices_per_node
   Seconds latency;              // alpha
   double devices_per_node = 0;  // 0: all devices are in one node
-  bool free = false;            // the speed of light: communication costs nothing
+  bool free = false;            // speed of light: communication takes no time
 };
 
 // The time of a collective as a line over the bytes of its message.
@@ -51,8 +51,9 @@ MessageTime MakeAllGather(const Fabric& fabric, double devices);
 
 // Each device sends `sent` bytes in all, evenly to the q - 1 others.
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
-// A message from every device to the one of its rank in the next stage, through all stages of `devices` each. A hop in
-// which a device sends to another node takes the time of that.
+
+// Pipeline send and receive: every device sends `message` to its peer in the next stage, through all stages of
+// `devices` each. A hop takes the scale-out link where any of its devices sends to another node.
 Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages);
 
 }  // namespace foretoken

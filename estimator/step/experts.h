@@ -1,4 +1,4 @@
-// Which experts a step needs, of a layer that has E and of which each token takes K.
+// How many of a layer's E experts a step reads, where each token chooses K of them.
 #ifndef FORETOKEN_ESTIMATOR_STEP_EXPERTS_H_
 #define FORETOKEN_ESTIMATOR_STEP_EXPERTS_H_
 
@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-// Logarithm of the chance that a token misses one expert, 1 - K/E; minus infinity where it takes all.
+// Logarithm of the chance that a token does not choose a given expert, 1 - K/E; minus infinity for K = E.
 inline double LogMissed(double experts, double chosen) { return std::log1p(-std::min(1.0, chosen / experts)); }
 
 // Distinct experts that T tokens touch when each chooses K of E independently: E (1 - (1 - K/E)^T). 0 for no token,
@@ -23,7 +23,7 @@ inline double LargestDeviate(double count) {
   return 4.91 * (std::pow(p, 0.14) - std::pow(1 - p, 0.14));
 }
 
-// What chance makes of even shares of ep devices that hold E/ep experts each; 0 for ep = 1.
+// How far chance raises the busiest of ep devices above an even share; each holds E/ep experts. 0 for ep = 1.
 struct ShareChance {
   double spread = 0;    // z^2 / (ep (E - 1)), z the largest of ep deviates
   double skewness = 0;  // (z^2 - 1)/6 (1 - 2/ep)

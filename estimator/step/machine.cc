@@ -34,7 +34,7 @@ constexpr PeakField kInt4Order[] = {kInt4, kInt8, kBf16, kFp16, kFp32};
 constexpr PeakField kFp4Order[] = {kFp4, kFp8, kBf16, kFp16, kFp32};
 constexpr PeakField kBf16Order[] = {kBf16, kFp16, kFp32};
 
-// The peak that computes in a dtype, then what to take instead, in order.
+// The peak that computes in a dtype, then its substitutes, in the order of preference.
 std::span<const PeakField> PeakOrder(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFp32:
@@ -75,26 +75,26 @@ void WarnOfNode(const Hardware& hardware, int joined, std::vector<Warning>* warn
                        "deployment.devices_per_node"});
 }
 
-// Joins the links, or names the one that is missing.
-absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& deployment,
+// The links between the placement's devices. Errors: kMissingFigure, naming the link that is not stated.
+absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Placement& placement,
                                   const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   Fabric fabric{.latency = efficiencies.link_latency, .free = efficiencies.speed_of_light};
-  const int devices = deployment.devices();
+  const int devices = placement.devices();
   if (devices == 1 || fabric.free) return fabric;
-  const bool replicas_meet = deployment.expert_parallel > 1;
+  const bool replicas_meet = placement.expert_parallel > 1;
   const int joined =
-      deployment.tensor_parallel * deployment.pipeline_parallel * (replicas_meet ? deployment.data_parallel : 1);
+      placement.tensor_parallel * placement.pipeline_parallel * (replicas_meet ? placement.data_parallel : 1);
   if (joined == 1) return fabric;
   if (!hardware.interconnect) {
     return MissingFigure(hardware, "interconnect_bytes_per_second",
-                         absl::StrCat("tensor_parallel ", deployment.tensor_parallel, ", pipeline_parallel ",
-                                      deployment.pipeline_parallel, ", expert_parallel ", deployment.expert_parallel));
+                         absl::StrCat("tensor_parallel ", placement.tensor_parallel, ", pipeline_parallel ",
+                                      placement.pipeline_parallel, ", expert_parallel ", placement.expert_parallel));
   }
   fabric.link = *hardware.interconnect * efficiencies.link;
-  const auto per_node = deployment.devices_per_node ? deployment.devices_per_node : hardware.devices_per_node;
+  const auto per_node = placement.devices_per_node ? placement.devices_per_node : hardware.devices_per_node;
   if (!per_node) WarnOfNode(hardware, joined, warnings);
   if (!per_node || joined <= *per_node) return fabric;
-  const auto scale_out = deployment.scale_out ? deployment.scale_out : hardware.scale_out;
+  const auto scale_out = placement.scale_out ? placement.scale_out : hardware.scale_out;
   if (!scale_out) {
     return MissingFigure(hardware, "scale_out_bytes_per_second",
                          absl::StrCat(joined, " devices at ", *per_node, " per node"));
@@ -104,17 +104,17 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Deployment& de
   return fabric;
 }
 
-// What matrix products reach: every FLOP takes its time on the matrix units and its share of an element's way there,
-// which nothing hides. Devices with much compute for their memory reach a smaller share of their peak.
+// The rate that matrix products reach. A FLOP takes its time on the matrix units and its share of the time to load an
+// element, which nothing hides. Devices with much compute per memory bandwidth reach a smaller share of their peak.
 FlopsPerSecond MatrixRate(const Peak& peak, BytesPerSecond memory, const Efficiencies& efficiencies) {
   const double computing = 1 / (peak.rate * efficiencies.gemm).value();
   const double feeding = (peak.element / memory).value() / efficiencies.gemm_reuse;
   return FlopsPerSecond(1 / (computing + feeding));
 }
 
-// What decode attention reaches on the vector units; an efficiency above 1 is of kernels on the matrix units, whose
-// rate is the only roof known where no vector rate is stated. Twice the lanes in a core serve the same stream of
-// instructions: kernels gain less than the peak says.
+// The rate that decode attention reaches on the vector units. An efficiency above 1 belongs to kernels on the matrix
+// units, whose rate is the only known limit where no vector rate is stated. Kernels gain less than the vector peak,
+// because twice the lanes in a core still execute one stream of instructions.
 FlopsPerSecond VectorRate(const Hardware& hardware, FlopsPerSecond matrix, const Efficiencies& efficiencies) {
   const FlopsPerSecond peak = hardware.peak.fp32.value_or(matrix);
   const FlopsPerSecond roof = std::max(peak, matrix);
@@ -152,7 +152,7 @@ double VectorBalance(const Hardware& hardware) {
   return std::sqrt(hardware.peak.fp32->value() / 1e12) / (hardware.memory_bandwidth->value() / 1e12);
 }
 
-Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies) {
+Efficiencies TransferredTo(const Hardware& hardware, Efficiencies efficiencies) {
   const double measured = std::exchange(efficiencies.weight_read_balance, 0);
   if (measured <= 0) return efficiencies;
   const double risen = efficiencies.weight_read * VectorBalance(hardware) / measured;
@@ -160,17 +160,17 @@ Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies) {
   return efficiencies;
 }
 
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   if (!hardware.memory_bandwidth) return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
   if (!hardware.memory_capacity) return MissingFigure(hardware, "memory_capacity_bytes", "telling what fits");
-  const Dtype dtype = ComputeDtype(deployment.weight_dtype, deployment.activation_dtype);
+  const Dtype dtype = ComputeDtype(placement.weight_dtype, placement.activation_dtype);
   const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, warnings);
   if (!peak.ok()) return peak.status();
-  const Dtype head = ComputeDtype(Dtype::kBf16, deployment.activation_dtype);
+  const Dtype head = ComputeDtype(Dtype::kBf16, placement.activation_dtype);
   const absl::StatusOr<Peak> head_peak = PeakFor(hardware, head, nullptr);
   if (!head_peak.ok()) return head_peak.status();
-  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, deployment, efficiencies, warnings);
+  const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, placement, efficiencies, warnings);
   if (!fabric.ok()) return fabric.status();
   const BytesPerSecond memory = *hardware.memory_bandwidth;
   const FlopsPerSecond gemm = MatrixRate(*peak, memory, efficiencies);
@@ -183,7 +183,7 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& 
       .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
       .prefill_attention = head_peak->rate * efficiencies.prefill_attention,
       .decode_attention = VectorRate(hardware, head_peak->rate, efficiencies),
-      .weight_read = memory * CarriedTo(hardware, efficiencies).weight_read,
+      .weight_read = memory * TransferredTo(hardware, efficiencies).weight_read,
       .kv_read = memory * efficiencies.kv_read,
       .elementwise = memory * efficiencies.elementwise,
       .fabric = *fabric,

@@ -1,5 +1,5 @@
-// One device as kernels meet it: the hardware's stated peaks times the calibrated shares of them, in the dtype that
-// the deployment computes in, and the links between devices.
+// The rates that kernels reach on one device: the hardware's stated peaks times the calibrated shares of them, in the
+// dtype that the placement computes in; and the links between devices.
 #ifndef FORETOKEN_ESTIMATOR_STEP_MACHINE_H_
 #define FORETOKEN_ESTIMATOR_STEP_MACHINE_H_
 
@@ -33,13 +33,13 @@ struct Machine {
   Fabric fabric;
 };
 
-// Refuses what `purpose` ("every estimate") needs a figure for that the hardware does not state.
+// The refusal where hardware does not state a spec that `purpose` ("every estimate") needs.
 absl::Status MissingFigure(const Hardware& hardware, const std::string& field, const std::string& purpose);
 
-// The dtype in which weights and activations meet: the wider of the two.
+// The dtype of a matrix product: the wider of weights and activations.
 Dtype ComputeDtype(Dtype weight, Dtype activation);
 
-// A dense peak, and an element as its matrix units take it: what they cannot compute in is cast to what they can.
+// A dense peak, and the bytes of an operand of its matrix units; operands of other dtypes are cast to theirs.
 struct Peak {
   FlopsPerSecond rate;
   Bytes element;
@@ -52,17 +52,17 @@ struct Peak {
 // Errors: kMissingFigure where no peak serves.
 absl::StatusOr<Peak> PeakFor(const Hardware& hardware, Dtype dtype, std::vector<Warning>* warnings);
 
-// Lanes that ask, for what memory can give: sqrt(fp32 peak / 1 TFLOP/s) / (memory bandwidth / 1 TB/s). 0: one of them
-// is not stated.
+// How many vector lanes can request data, relative to what memory delivers:
+// sqrt(fp32 peak / 1 TFLOP/s) / (memory bandwidth / 1 TB/s). 0: one of them is not stated.
 double VectorBalance(const Hardware& hardware);
 
-// What efficiencies that were fitted to other devices come to on this one. A share of bandwidth below the generic
-// prior's is of kernels whose lanes cannot ask for more: with more lanes to a byte it rises, up to the prior's.
-// Formula, source: docs/model/step.md.
-Efficiencies CarriedTo(const Hardware& hardware, Efficiencies efficiencies);
+// Efficiencies that were fitted on other devices, transferred to this one. A share of bandwidth below the generic
+// prior's means that too few lanes request data: with more lanes per byte the share rises, up to the prior's.
+// Formula, source: docs/model/step.md, "A calibration on another device".
+Efficiencies TransferredTo(const Hardware& hardware, Efficiencies efficiencies);
 
-// Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the deployment needs.
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Deployment& deployment,
+// Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the placement needs.
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings);
 
 }  // namespace foretoken

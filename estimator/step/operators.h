@@ -1,5 +1,5 @@
-// The operators of a step, and which of their figures (model, deployment, hardware) alone decide: derived once, so that
-// a step of a given shape is a few multiplications an operator.
+// The operators of a step with every coefficient that model, placement and hardware decide. They are derived once, so
+// that a step of a given shape costs a few multiplications per operator.
 #ifndef FORETOKEN_ESTIMATOR_STEP_OPERATORS_H_
 #define FORETOKEN_ESTIMATOR_STEP_OPERATORS_H_
 
@@ -64,7 +64,7 @@ struct ExpertOperators {
   MatrixOperator up, down;
   double log_missed = 0;  // LogMissed of E and K
   ShareChance chance;     // of E and ep
-  MessageTime gather;     // of the tokens of all replicas, or of what was made of them
+  MessageTime gather;     // dispatch of the tokens of all replicas, or combine of their results
 };
 
 struct StepOperatorSet {

@@ -1,4 +1,4 @@
-// Two resources that work at the same time: how long both take together, and who is to blame.
+// Two resources that work at the same time: how long they take together, and how much of that is due to each.
 //
 //   t = (a^s + b^s)^(1/s)
 //
@@ -15,7 +15,7 @@
 
 namespace foretoken {
 
-// A smooth maximum: what of each argument counts in it. t = first * a + second * b.
+// A smooth maximum as shares of its arguments: t = first * a + second * b.
 struct Overlap {
   double first = 1;  // 0 to 1
   double second = 0;

@@ -68,34 +68,34 @@ void AddMlp(double layers, double width, Matrix::Kind up, Matrix::Kind down, Sha
   shard.matrices.push_back({down, layers, shard.hidden, width});
 }
 
-void AddExperts(const Model& model, const Deployment& deployment, double moe_layers, Shard& shard) {
+void AddExperts(const Model& model, const Placement& placement, double moe_layers, Shard& shard) {
   const MixtureOfExperts& moe = *model.mixture_of_experts;
-  const double ep = deployment.expert_parallel;
-  // Without expert parallelism every replica keeps experts of its own.
-  const double replicas = ep > 1 ? deployment.data_parallel : 1;
-  const double group = deployment.tensor_parallel * replicas;
+  const double ep = placement.expert_parallel;
+  // Without expert parallelism every replica keeps its own copy of the experts.
+  const double replicas = ep > 1 ? placement.data_parallel : 1;
+  const double group = placement.tensor_parallel * replicas;
   const double width = DivideUp(moe.moe_intermediate_size, group / ep);
-  const bool native = deployment.weight_dtype == model.native_dtype;
+  const bool native = placement.weight_dtype == model.native_dtype;
   shard.experts = ExpertShard{
       .layers = moe_layers,
       .num_experts = static_cast<double>(moe.num_experts),
       .chosen = static_cast<double>(moe.num_experts_per_tok),
       .expert_parallel = ep,
-      .load_imbalance = deployment.expert_load_imbalance,
+      .load_imbalance = placement.expert_load_imbalance,
       .replicas = replicas,
       .devices = group,
-      .exchange = deployment.expert_exchange,
+      .exchange = placement.expert_exchange,
       .up_n = (shard.mlp_matrices - 1) * width,
       .up_k = shard.hidden,
       .down_n = shard.hidden,
       .down_k = width,
-      .bytes_per_weight = BytesPerElement(native ? moe.native_expert_dtype : deployment.weight_dtype),
+      .bytes_per_weight = BytesPerElement(native ? moe.native_expert_dtype : placement.weight_dtype),
   };
   shard.matrices.push_back({Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
 }
 
-void AddMlps(const Model& model, const Deployment& deployment, const ParameterCounts& counts, Shard& shard) {
-  const double tp = deployment.tensor_parallel;
+void AddMlps(const Model& model, const Placement& placement, const ParameterCounts& counts, Shard& shard) {
+  const double tp = placement.tensor_parallel;
   const auto& moe = model.mixture_of_experts;
   const double dense_width = DivideUp(moe ? moe->dense_intermediate_size : model.intermediate_size, tp);
   AddMlp(counts.dense_layers, dense_width, Matrix::Kind::kMlpUp, Matrix::Kind::kMlpDown, shard);
@@ -104,7 +104,7 @@ void AddMlps(const Model& model, const Deployment& deployment, const ParameterCo
   if (moe) {
     const double shared_width = DivideUp(moe->shared_expert_intermediate_size, tp);
     AddMlp(counts.moe_layers, shared_width, Matrix::Kind::kSharedUp, Matrix::Kind::kSharedDown, shard);
-    AddExperts(model, deployment, counts.moe_layers, shard);
+    AddExperts(model, placement, counts.moe_layers, shard);
     const double moe_width = moe->num_experts_per_tok * moe->moe_intermediate_size / tp + shared_width;
     shard.mlp_width = std::max(shard.mlp_width, moe_width);
     elements += counts.moe_layers * moe_width;
@@ -112,8 +112,8 @@ void AddMlps(const Model& model, const Deployment& deployment, const ParameterCo
   shard.elementwise_width = elements / shard.layers;
 }
 
-// Norms are counted at 16 bits with the rest of what is not quantised: replicated, and small. Biases are not: the most
-// that a bundled model has is a thousandth of its weights.
+// Norms are replicated on every device and stay in 16 bits. Biases are not counted: in bundled models they are at most
+// a thousandth of the weights.
 Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, const Shard& shard) {
   Bytes layers;
   for (const Matrix& m : shard.matrices) layers += m.layers * m.n * m.k * shard.weight;
@@ -131,25 +131,25 @@ Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, 
 
 }  // namespace
 
-Shard MakeShard(const Model& model, const Deployment& deployment) {
+Shard MakeShard(const Model& model, const Placement& placement) {
   Shard shard;
   shard.layers = model.num_hidden_layers;
-  shard.stages = deployment.pipeline_parallel;
+  shard.stages = placement.pipeline_parallel;
   shard.fullest_stage = std::ceil(shard.layers / shard.stages) / shard.layers;
-  shard.tensor_parallel = deployment.tensor_parallel;
+  shard.tensor_parallel = placement.tensor_parallel;
   shard.hidden = model.hidden_size;
   shard.vocab = DivideUp(model.vocab_size, shard.tensor_parallel);
   shard.norms_per_layer = model.norms_per_layer;
   shard.mlp_matrices = model.mlp_matrices;
   shard.all_reduces_per_layer = model.parallel_block ? 1 : 2;
-  shard.weight = BytesPerElement(deployment.weight_dtype);
-  shard.activation = BytesPerElement(deployment.activation_dtype);
+  shard.weight = BytesPerElement(placement.weight_dtype);
+  shard.activation = BytesPerElement(placement.activation_dtype);
   shard.residual = std::max(shard.activation, BytesPerElement(Dtype::kBf16));
-  shard.kv = BytesPerElement(deployment.kv_cache_dtype);
-  shard.head = HeadBytes(deployment.weight_dtype);
+  shard.kv = BytesPerElement(placement.kv_cache_dtype);
+  shard.head = HeadBytes(placement.weight_dtype);
   AddAttention(model, shard.tensor_parallel, shard);
   const ParameterCounts counts = CountParameters(model);
-  AddMlps(model, deployment, counts, shard);
+  AddMlps(model, placement, counts, shard);
   shard.parameters = counts.Total();
   shard.weights_of_fullest_device = WeightsOfFullestDevice(model, counts, shard);
   return shard;

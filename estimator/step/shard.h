@@ -1,5 +1,5 @@
-// A model as one device sees it: layers grouped by what they compute, heads and widths divided by tensor
-// parallelism, bytes per element resolved. Everything that follows from (model, deployment) alone, derived once.
+// The part of a model that one device computes: layers grouped by operator, heads and widths divided by tensor
+// parallelism, bytes per element resolved. Everything that follows from model and placement alone, derived once.
 //
 // Heads that tensor_parallel does not divide are padded up; key and value heads are replicated past their number.
 // Embedding, LM head and norms stay in 16 bits under weight quantisation, as engines keep them, except in llama.cpp's
@@ -43,7 +43,7 @@ struct Matrix {
   double k = 0;
 };
 
-// The routed experts of the layers that have them, as the devices of one expert group share them.
+// The routed experts, as the devices of one expert-parallel group share them.
 struct ExpertShard {
   double layers = 0;
   double num_experts = 0;      // E
@@ -88,13 +88,13 @@ struct Shard {
   std::optional<ExpertShard> experts;
 
   double parameters = 0;  // of the whole model
-  // Its stage's layers and the larger of embedding and LM head, both where there is one stage.
+  // The layers of the fullest stage with the larger of embedding and LM head, both where there is one stage.
   Bytes weights_of_fullest_device;
   bool heads_padded = false;
 };
 
 // REQUIRES: a supported model; a deployment with resolved dtypes.
-Shard MakeShard(const Model& model, const Deployment& deployment);
+Shard MakeShard(const Model& model, const Placement& placement);
 
 }  // namespace foretoken
 

@@ -1,7 +1,6 @@
 #include "estimator/step/step.h"
 
 #include <array>
-#include <cassert>
 
 #include "estimator/step/roofline.h"
 #include "estimator/step/visit_operators.h"
@@ -9,20 +8,21 @@
 namespace foretoken {
 namespace {
 
-// Ten matrices and the head, two of the experts, latent expansion, two attention groups in both phases.
-constexpr size_t kMostRooflines = 10 + 1 + 2 + 1 + 2 * 2;
-
-// The times of a step's operators side by side, so that the compiler takes their rooflines several at once.
+// The times of a step's operators side by side, so that the compiler computes several rooflines at once. Any number of
+// operators may be added: each one past kRoom is summed by itself, slower but right.
 class OperatorTimes {
  public:
+  explicit OperatorTimes(double exponent) : exponent_(exponent) {}
+
   void Add(const OperatorCost& cost) {
     communication_ += cost.communication;
-    if (cost.compute.value() > 0) {
-      assert(count_ < kMostRooflines);
+    if (!(cost.compute.value() > 0)) {
+      beside_.memory += cost.memory;
+    } else if (count_ < kRoom) {
       compute_[count_] = cost.compute.value();
       memory_[count_++] = cost.memory.value();
     } else {
-      traffic_ += cost.memory;
+      AddAlone(cost);
     }
   }
 
@@ -32,7 +32,7 @@ class OperatorTimes {
       compute_[i] *= roofline.first;
       memory_[i] *= roofline.second;
     }
-    TimeParts parts{.memory = traffic_, .communication = communication_};
+    TimeParts parts{.compute = beside_.compute, .memory = beside_.memory, .communication = communication_};
     for (size_t i = 0; i < count_; ++i) {
       parts.compute += Seconds(compute_[i]);
       parts.memory += Seconds(memory_[i]);
@@ -41,11 +41,20 @@ class OperatorTimes {
   }
 
  private:
+  static constexpr size_t kRoom = 24;  // no bundled model's step has more operators with a roofline
+
+  [[gnu::noinline]] void AddAlone(const OperatorCost& cost) {
+    const TimeParts parts = cost.Parts(exponent_);
+    beside_.compute += parts.compute;
+    beside_.memory += parts.memory;
+  }
+
+  double exponent_;
   size_t count_ = 0;
-  Seconds traffic_;
   Seconds communication_;
-  std::array<double, kMostRooflines> compute_;  // the first count_
-  std::array<double, kMostRooflines> memory_;
+  TimeParts beside_;                   // of operators without a roofline, and of those past kRoom
+  std::array<double, kRoom> compute_;  // the first count_
+  std::array<double, kRoom> memory_;
 };
 
 }  // namespace
@@ -79,9 +88,9 @@ Bytes StepWeights(const StepModel& model, const StepShape& shape) {
 }
 
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape) {
-  OperatorTimes times;
+  OperatorTimes times(model.roofline_exponent);
   VisitOperators(model, shape, [&times](const OperatorCost& cost) { times.Add(cost); });
-  // The default exponent as a constant: its roofline is then free of branches.
+  // With the default exponent as a constant, the roofline has no branches.
   TimeParts parts = model.roofline_exponent == 2 ? times.Sum(2) : times.Sum(model.roofline_exponent);
   parts.host += model.shard.layers * model.efficiencies.layer_gap;
   return parts;

@@ -29,7 +29,7 @@ struct StepModel {
   ExpertRouting expert_routing = ExpertRouting::kIndependent;
 };
 
-// What a step computes, on one replica. Fractions are means.
+// What one replica computes in a step. Counts may be fractions, where they are means.
 struct StepShape {
   double decode_sequences = 0;
   double decode_context = 0;  // tokens that each sees, those just fed included
@@ -73,13 +73,13 @@ OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group
 Flops StepFlops(const StepModel& model, const StepShape& shape);
 Bytes StepWeights(const StepModel& model, const StepShape& shape);
 
-// The device's time of a step: the operators, and the gap of every layer as host time.
+// The device's time of a step: its operators, and the kernel gap of every layer as host time.
 TimeParts DeviceTime(const StepModel& model, const StepShape& shape);
 
-// What the host does for a step, of itself and for its layers, tokens and rows, while the device works.
+// CPU launch overhead of a step: of the step itself, its layers, tokens and logits rows. It overlaps with the device.
 Seconds HostTime(const StepModel& model, const StepShape& shape);
 
-// The whole step: the device, overlapped by the host.
+// The whole step: device and host time, overlapped.
 TimeParts StepTime(const StepModel& model, const StepShape& shape);
 
 }  // namespace foretoken

@@ -9,62 +9,71 @@
 namespace foretoken {
 namespace {
 
-// Every stage of a pipeline holds a layer.
-absl::Status CheckStages(const Model& model, const Deployment& deployment) {
-  const int stages = deployment.pipeline_parallel;
+// Every stage of a pipeline holds at least one layer.
+absl::Status CheckStages(const Model& model, const Placement& placement) {
+  const int stages = placement.pipeline_parallel;
   if (stages <= model.num_hidden_layers) return absl::OkStatus();
   return Refusal(Reason::kInvalidField, "deployment.pipeline_parallel",
                  absl::StrCat("pipeline_parallel ", stages, "; allowed 1 to ", model.num_hidden_layers,
                               ", the layers of ", model.id));
 }
 
-// What devices send each other where no sample tells: of devices that were never seen together, or of more than twice
-// as many as were.
-void WarnOfDegrees(const Scenario& scenario, std::vector<Warning>* warnings) {
-  if (warnings == nullptr || scenario.calibration == nullptr) return;
-  const auto warn = [&](const char* field, int asked, int largest) {
-    if (largest == 0 || asked <= (largest == 1 ? 1 : 2.0 * largest)) return;
+// Warns where no measurement tells how long devices take to exchange messages: the calibration has seen one device
+// only, or less than half as many.
+void WarnOfDegrees(const StepModelInputs& inputs, std::vector<Warning>* warnings) {
+  if (warnings == nullptr || inputs.calibration == nullptr) return;
+  const auto warn = [&](const char* field, int requested, int largest) {
+    if (largest == 0 || requested <= (largest == 1 ? 1 : 2.0 * largest)) return;
     warnings->push_back({WarningCode::kExtrapolated,
-                         absl::StrCat(field, " ", asked, "; calibration ", scenario.calibration->id,
+                         absl::StrCat(field, " ", requested, "; calibration ", inputs.calibration->id,
                                       " rests on runs of up to ", largest),
                          absl::StrCat("deployment.", field)});
   };
-  const LargestDegrees& seen = scenario.calibration->degrees;
-  warn("tensor_parallel", scenario.deployment.tensor_parallel, seen.tensor_parallel);
-  warn("pipeline_parallel", scenario.deployment.pipeline_parallel, seen.pipeline_parallel);
+  const LargestDegrees& seen = inputs.calibration->degrees;
+  warn("tensor_parallel", inputs.placement.tensor_parallel, seen.tensor_parallel);
+  warn("pipeline_parallel", inputs.placement.pipeline_parallel, seen.pipeline_parallel);
 }
 
-// Decode attention of a cache that is not latent is on the vector units.
-void WarnOfVectorRate(const Scenario& scenario, std::vector<Warning>* warnings) {
-  const Hardware& hardware = *scenario.hardware;
-  if (warnings == nullptr || hardware.peak.fp32 || scenario.model->latent_attention) return;
+// Decode attention runs on the vector units, unless the KV cache is latent.
+void WarnOfVectorRate(const StepModelInputs& inputs, std::vector<Warning>* warnings) {
+  const Hardware& hardware = *inputs.hardware;
+  if (warnings == nullptr || hardware.peak.fp32 || inputs.model->latent_attention) return;
   warnings->push_back({WarningCode::kFigureAbsent,
                        absl::StrCat("hardware ", hardware.id,
                                     " states no peak.fp32_flops_per_second; decode attention is taken to reach the "
-                                    "matrix peak, so that long contexts may be told too fast"),
+                                    "matrix peak, so that long contexts may be predicted too fast"),
                        "hardware_spec.peak.fp32_flops_per_second"});
 }
 
 }  // namespace
 
-absl::StatusOr<StepModel> MakeStepModel(const Scenario& scenario, const Efficiencies& efficiencies,
-                                        std::vector<Warning>* warnings) {
-  if (absl::Status stages = CheckStages(*scenario.model, scenario.deployment); !stages.ok()) return stages;
-  absl::StatusOr<Machine> machine = MakeMachine(*scenario.hardware, scenario.deployment, efficiencies, warnings);
+StepModelInputs StepModelInputs::Of(const Scenario& scenario, const Efficiencies& efficiencies) {
+  return {.model = scenario.model,
+          .hardware = scenario.hardware,
+          .efficiencies = &efficiencies,
+          .calibration = efficiencies.speed_of_light ? nullptr : scenario.calibration,
+          .placement = scenario.deployment,
+          .expert_routing = scenario.workload.expert_routing};
+}
+
+absl::StatusOr<StepModel> MakeStepModel(const StepModelInputs& inputs, std::vector<Warning>* warnings) {
+  const Placement& placement = inputs.placement;
+  const Efficiencies& efficiencies = *inputs.efficiencies;
+  if (absl::Status stages = CheckStages(*inputs.model, placement); !stages.ok()) return stages;
+  absl::StatusOr<Machine> machine = MakeMachine(*inputs.hardware, placement, efficiencies, warnings);
   if (!machine.ok()) return machine.status();
-  const Deployment& d = scenario.deployment;
   const bool floor = efficiencies.speed_of_light;
   if (!floor) {
-    WarnOfVectorRate(scenario, warnings);
-    WarnOfDegrees(scenario, warnings);
+    WarnOfVectorRate(inputs, warnings);
+    WarnOfDegrees(inputs, warnings);
   }
-  StepModel model{.shard = MakeShard(*scenario.model, d),
+  StepModel model{.shard = MakeShard(*inputs.model, placement),
                   .machine = *machine,
                   .efficiencies = efficiencies,
-                  .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : d.roofline_exponent,
-                  .attention_kernel = floor ? AttentionKernel::kFlash : d.attention_kernel,
-                  .expert_routing = scenario.workload.expert_routing};
-  model.operators = MakeOperators(model.shard, model.machine, !floor && d.unfused_elementwise);
+                  .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : placement.roofline_exponent,
+                  .attention_kernel = floor ? AttentionKernel::kFlash : placement.attention_kernel,
+                  .expert_routing = inputs.expert_routing};
+  model.operators = MakeOperators(model.shard, model.machine, !floor && placement.unfused_elementwise);
   return model;
 }
 

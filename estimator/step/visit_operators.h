@@ -1,5 +1,5 @@
-// Every operator of a step, written once: callers take of each what they need (its time, its FLOPs, its bytes), and the
-// compiler leaves out the rest. For the core model's own use; others call step.h.
+// The cost of every operator of a step, written once: a caller uses what it needs of each (time, FLOPs or bytes), and
+// the compiler drops the rest. For the core model's own use; others call step.h.
 #ifndef FORETOKEN_ESTIMATOR_STEP_VISIT_OPERATORS_H_
 #define FORETOKEN_ESTIMATOR_STEP_VISIT_OPERATORS_H_
 
@@ -54,9 +54,9 @@ inline OperatorCost PrefillAttentionCost(const StepModel& model, const Attention
           .memory = bytes / model.machine.kv_read};
 }
 
-// Attention of decoding sequences alone, over the layers of one group: proportional to the context, which each of
-// `tokens` new ones per sequence sees whole. Their keys and values are read once; as rows of one matrix product they
-// take at least what one row takes on the vector units.
+// Attention of decoding sequences alone, over the layers of one group. The cost is proportional to the context, which
+// each of the `tokens` new tokens per sequence attends to. Keys and values are read once for all of them. Several
+// tokens run as rows of one matrix product, and take at least the time of one token on the vector units.
 inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionGroup& group, double sequences,
                                         double context, double tokens) {
   const Shard& s = model.shard;
@@ -95,8 +95,8 @@ struct ExpertUse {
   double rows = 0;     // tokens of each
 };
 
-// Tokens whose expert choices are independent of each other. Identical prompts choose as one of them does; those that
-// decode beside them as one more.
+// Tokens whose expert choices are independent of each other. Identical prompts choose the same experts and count as
+// one; sequences that decode beside them count as one more.
 inline double IndependentTokens(const StepModel& model, const StepShape& shape, double group_tokens) {
   if (model.expert_routing == ExpertRouting::kIndependent) return group_tokens;
   double one_of_each = 0;
@@ -121,8 +121,8 @@ inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   return use;
 }
 
-// The rows of the busiest device pass memory three times beside their products: sorted to experts they are read and
-// written, and read again to be added up.
+// Permute and unpermute: beside their products, the rows of the busiest device pass memory three times. They are read
+// and written in the order of their experts, and read again for the sum over experts.
 inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use) {
   const Shard& s = model.shard;
   const double rows = use.on_rank * use.rows;
@@ -133,7 +133,7 @@ inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use)
           .memory = bytes / model.machine.elementwise};
 }
 
-// Bytes of one layer's tokens that a device sends: as they enter the experts, and as they leave them.
+// Bytes of one layer's tokens that a device sends to the experts (dispatch) and back (combine).
 struct Exchanged {
   Bytes dispatched, combined;
 };
@@ -144,7 +144,7 @@ inline Exchanged Exchange(const Shard& shard, double tokens, double copies) {
   return {elements * shard.activation, elements * shard.residual};
 }
 
-// Every device gets the tokens of all; what they made of them is added up on the way back.
+// Dispatch by all-gather, combine by reduce-scatter: every device gets the tokens of all devices.
 inline OperatorCost ExpertGatherCost(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
   const Exchanged sent = Exchange(model.shard, tokens, e.devices - 1);
@@ -156,8 +156,8 @@ inline OperatorCost ExpertGatherCost(const StepModel& model, double tokens) {
           .communication = e.layers * (gather(all.dispatched) + gather(all.combined))};
 }
 
-// A token goes to the devices that hold its experts, devices/ep a part of each. All wait for the busiest, which gets
-// load_imbalance times as much as the others send.
+// Dispatch and combine by all-to-all: a token goes to the devices that hold its experts, devices/ep a part of each. All
+// devices wait for the busiest, which receives load_imbalance times as much as the others send.
 inline OperatorCost ExpertAllToAllCost(const StepModel& model, double tokens) {
   const ExpertShard& e = *model.shard.experts;
   const double copies = std::min(e.chosen, e.expert_parallel) / e.expert_parallel * (e.devices - 1);
@@ -220,9 +220,9 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
     for (const MatrixOperator* m : {&set.experts->up, &set.experts->down}) {
       visit(MatrixCost(model, *m, use.rows, s.experts->layers * use.on_rank));
     }
-    // The floor's kernels sort and add up as they multiply.
+    // At the speed of light, kernels permute as they multiply.
     if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
-    // One replica: its devices hold all tokens already.
+    // With one replica, its devices already hold all tokens.
     if (s.experts->replicas > 1) {
       const bool gathered = s.experts->exchange == ExpertExchange::kAllGather;
       visit(gathered ? ExpertGatherCost(model, tokens) : ExpertAllToAllCost(model, tokens));

@@ -65,7 +65,7 @@ TEST(SnapshotTest, AnEngineReadsMoreOfABandwidthThatMoreLanesAskFor) {
   const Calibration* engine = snapshot->calibrations().Find("", "llama.cpp", "", /*continuous=*/false);
   ASSERT_NE(engine, nullptr);
   const auto share = [&](const char* id) {
-    return CarriedTo((*snapshot->FindHardware(id, ""))->hardware, engine->efficiencies).weight_read;
+    return TransferredTo((*snapshot->FindHardware(id, ""))->hardware, engine->efficiencies).weight_read;
   };
   EXPECT_NEAR(engine->efficiencies.weight_read_balance, std::sqrt(19.5) / 1.555, 1e-6);
   EXPECT_NEAR(engine->efficiencies.weight_read, 0.525, 5e-4);

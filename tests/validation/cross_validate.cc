@@ -128,7 +128,7 @@ Predictions RegisterFive(const std::vector<Row>& rows) {
     for (const auto& [engine, of_engine] : by_engine) {
       const Calibration* parent = fitted.Find(device, engine, "", false);
       const Hardware& hardware = *of_engine.front()->sample.scenario.hardware;
-      RegisterOn({parent != nullptr ? CarriedTo(hardware, parent->efficiencies) : GenericPrior()}, of_engine,
+      RegisterOn({parent != nullptr ? TransferredTo(hardware, parent->efficiencies) : GenericPrior()}, of_engine,
                  predictions);
     }
   }

@@ -153,7 +153,7 @@ std::vector<Level> FitDeviceLevels(const Row& of, const std::vector<Row>& rows, 
   if (!parent) parent = FitEngine(of.engine, rows, others);
   const std::vector<Sample> samples = SamplesOf(rows, And(keep, of_device));
   const Hardware& hardware = *of.sample.scenario.hardware;
-  const Efficiencies prior = parent ? CarriedTo(hardware, parent->fit.efficiencies) : GenericPrior();
+  const Efficiencies prior = parent ? TransferredTo(hardware, parent->fit.efficiencies) : GenericPrior();
   const DeviceFit& fit = RememberedDevice(prior, samples);
   const bool without_models = fit.device.used.size() < samples.size();
   std::vector<Level> levels = {LevelOf(of, parent ? parent->Id() : "", prior, fit.device)};

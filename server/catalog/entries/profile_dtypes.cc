@@ -10,10 +10,10 @@ namespace foretoken::catalog {
 
 void ResolveProfileOf(const Model& model, LinearProfile& profile) {
   if (profile.key.model_id != model.id) return;
-  Deployment deployment{.weight_dtype = profile.key.weight_dtype, .kv_cache_dtype = profile.key.kv_cache_dtype};
-  ResolveDtypes(model, deployment);
-  profile.key.weight_dtype = deployment.weight_dtype;
-  profile.key.kv_cache_dtype = deployment.kv_cache_dtype;
+  Placement placement{.weight_dtype = profile.key.weight_dtype, .kv_cache_dtype = profile.key.kv_cache_dtype};
+  ResolveDtypes(model, placement);
+  profile.key.weight_dtype = placement.weight_dtype;
+  profile.key.kv_cache_dtype = placement.kv_cache_dtype;
 }
 
 bool NamesModel(const HardwareRecord& record, const std::function<bool(const std::string& id)>& matters) {

@@ -152,7 +152,7 @@ absl::Status LearnGroup(const Group& group, const std::vector<Sample>& samples, 
   FitParent parent{.efficiencies = GenericPriorOf(continuous), .bands = {}};
   if (shipped != nullptr) {
     const Hardware& hardware = *samples.front().scenario.hardware;
-    parent = {.efficiencies = CarriedTo(hardware, shipped->efficiencies), .bands = shipped->bands};
+    parent = {.efficiencies = TransferredTo(hardware, shipped->efficiencies), .bands = shipped->bands};
   }
   const absl::StatusOr<HardwareFit> fit = FitHardware(parent, samples, group.cancelled);
   if (absl::IsCancelled(fit.status())) return fit.status();

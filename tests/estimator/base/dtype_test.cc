@@ -34,7 +34,7 @@ TEST(DtypeTest, BytesCountBlockScales) {
 TEST(ResolveDtypesTest, Defaults) {
   struct Case {
     Dtype native;
-    Deployment given;
+    Placement given;
     Dtype weight, activation, kv;
   };
   const Case cases[] = {
@@ -56,11 +56,11 @@ TEST(ResolveDtypesTest, Defaults) {
   for (const Case& c : cases) {
     Model model = Llama2_7b();
     model.native_dtype = c.native;
-    Deployment deployment = c.given;
-    ResolveDtypes(model, deployment);
-    EXPECT_EQ(DtypeName(deployment.weight_dtype), DtypeName(c.weight));
-    EXPECT_EQ(DtypeName(deployment.activation_dtype), DtypeName(c.activation));
-    EXPECT_EQ(DtypeName(deployment.kv_cache_dtype), DtypeName(c.kv));
+    Placement placement = c.given;
+    ResolveDtypes(model, placement);
+    EXPECT_EQ(DtypeName(placement.weight_dtype), DtypeName(c.weight));
+    EXPECT_EQ(DtypeName(placement.activation_dtype), DtypeName(c.activation));
+    EXPECT_EQ(DtypeName(placement.kv_cache_dtype), DtypeName(c.kv));
   }
 }
 

@@ -69,6 +69,32 @@ TEST_F(DeviceFitTest, AModelThatDeviatesHasALevelOfItsOwnAndNoSayInItsDevices) {
   EXPECT_LT(*fit.models[0].quality.errors[kE2e].cross_validated_median_ape, 0.03);
 }
 
+// The errors of a model's own level are held out of both fits that they follow from: the fold of all models, and the
+// fit to the model's other measurements that is drawn to this fold.
+TEST_F(DeviceFitTest, AModelsOwnErrorsAreHeldOutOfItsFits) {
+  Measure("a", {1, 4, 16});
+  Measure("odd", {1, 2, 8, 16});
+  Measure("b", {1, 8, 16});
+  std::vector<int> odd;
+  for (size_t i = 0; i < samples_.size(); ++i) {
+    for (double& time : samples_[i].measured) time *= 1 + 0.03 * static_cast<double>(i % 4);
+    if (samples_[i].scenario.model->id == "odd") odd.push_back(static_cast<int>(i));
+  }
+  const DeviceFit fit = FitDevice({}, samples_);
+  ASSERT_EQ(fit.models.size(), 1u);
+  const std::vector<Efficiencies> folds = FitFolds(GenericPrior(), samples_);
+  std::vector<double> held_out;
+  for (const int index : odd) {
+    const size_t fold = static_cast<size_t>(index) % folds.size();
+    std::vector<int> others = odd;
+    std::erase_if(others, [&](int other) { return static_cast<size_t>(other) % folds.size() == fold; });
+    const FitResult own = Fit(folds[fold], Pick(samples_, others), kHardwareFitOptions);
+    held_out.push_back(LogErrors(samples_[static_cast<size_t>(index)], own.efficiencies)[kE2e]);
+  }
+  EXPECT_DOUBLE_EQ(*fit.models[0].quality.errors[kE2e].cross_validated_median_ape,
+                   *ErrorOf({0}, held_out).cross_validated_median_ape);
+}
+
 // One other model is not enough for a level of all models.
 TEST_F(DeviceFitTest, BesideASingleOtherItHasASayInTheDevices) {
   Measure("a", {1, 4, 8, 16});

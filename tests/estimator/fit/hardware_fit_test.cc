@@ -82,6 +82,32 @@ TEST_F(HardwareFitTest, SuspiciousSamplesAreUsed) {
   EXPECT_THAT(fit->suspicious[0].reason, HasSubstr("times what the parent predicts"));
 }
 
+// A parent that predicts too long makes a measurement as suspicious as one that predicts too short.
+TEST_F(HardwareFitTest, SuspiciousOnEitherSideOfTheParent) {
+  for (const bool parent_too_slow : {false, true}) {
+    truth_ = GenericPrior();
+    FitParent parent;
+    (parent_too_slow ? parent.efficiencies : truth_).weight_read *= 0.15;
+    const absl::StatusOr<HardwareFit> fit = FitHardware(parent, Campaign());
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    EXPECT_FALSE(fit->suspicious.empty()) << parent_too_slow;
+  }
+}
+
+// A measurement far below what the others say is contradicted by them as one far above is.
+TEST_F(HardwareFitTest, OutliersAreRejectedOnEitherSide) {
+  truth_.weight_read *= 0.5;
+  for (const double factor : {0.4, 2.5}) {
+    std::vector<Sample> samples = Campaign();
+    for (double& time : samples[0].measured) time *= factor;
+    const absl::StatusOr<HardwareFit> fit = FitHardware({}, samples);
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    ASSERT_EQ(fit->rejected.size(), 1u) << factor;
+    EXPECT_EQ(fit->rejected[0].index, 0);
+    EXPECT_EQ(fit->rejected[0].kind, "contradicted by the other samples");
+  }
+}
+
 // Milliseconds in place of seconds: what no parameters explain is not learned. Eight times slower is, if it is so
 // throughout: a port that nobody has tuned.
 TEST_F(HardwareFitTest, WhatTheFitLeavesUnexplainedIsRefused) {
@@ -98,7 +124,7 @@ TEST_F(HardwareFitTest, WhatTheFitLeavesUnexplainedIsRefused) {
 }
 
 // The caller is asked all along, and from when it gave up little is computed.
-TEST_F(HardwareFitTest, AnAbandonedFitEnds) {
+TEST_F(HardwareFitTest, ACancelledFitEnds) {
   const std::vector<Sample> samples = Campaign();
   int asked = 0;
   ASSERT_TRUE(FitHardware({}, samples, [&asked] { return ++asked < 0; }).ok());

@@ -96,10 +96,10 @@ TEST(ExposedTransferTest, IsTheSimulatedLink) {
 // What one device holds is the parameters, counted apart from the matrices that are multiplied; biases are left out.
 TEST(CapacityTest, OneDeviceHoldsTheParameters) {
   for (const Model& model : Bundled().models) {
-    Deployment deployment{.weight_dtype = Dtype::kFp16};  // no model's experts are stored in it
-    ResolveDtypes(model, deployment);
+    Placement placement{.weight_dtype = Dtype::kFp16};  // no model's experts are stored in it
+    ResolveDtypes(model, placement);
     if (model.native_dtype == Dtype::kFp16 && model.mixture_of_experts) continue;
-    const double held = MakeShard(model, deployment).weights_of_fullest_device / Bytes(2);
+    const double held = MakeShard(model, placement).weights_of_fullest_device / Bytes(2);
     EXPECT_NEAR(held / CountParameters(model).Total(), 1, 7e-4) << model.id;
   }
 }

@@ -169,6 +169,23 @@ TEST(SpeculationTest, TheDraftIsPlacedWithTheModel) {
   EXPECT_GT(MustEstimate(scenario).memory->weights, spread);
 }
 
+TEST(SpeculationTest, TheDraftTakesTheWholeParallelism) {
+  const Model model = Mixtral8x7b();
+  const Model draft = TinyDraft();
+  const Hardware hardware = A100();
+  Scenario scenario = Speculative(model, draft, hardware, 4, 0.8);
+  Parallelism& parallelism = scenario.deployment;
+  parallelism = {.tensor_parallel = 4,
+                 .pipeline_parallel = 2,
+                 .expert_parallel = 8,
+                 .data_parallel = 6,
+                 .expert_load_imbalance = 1.5,
+                 .expert_exchange = ExpertExchange::kAllToAll};
+  const Deployment placed = DraftDeployment(scenario);
+  EXPECT_EQ(static_cast<const Parallelism&>(placed), parallelism);
+  EXPECT_EQ(placed.weight_dtype, scenario.speculation->deployment.weight_dtype);
+}
+
 TEST(SpeculationTest, OperatorRowsSumToTheTimePerToken) {
   const Model model = Llama2_7b();
   const Model draft = TinyDraft();

@@ -24,9 +24,12 @@ TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
   Hardware hardware = A100();
   hardware.devices_per_node.reset();
   std::vector<Warning> warnings;
-  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 8}, GenericPrior(), &warnings).ok());
+  Placement placement;
+  placement.tensor_parallel = 8;
+  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
   EXPECT_TRUE(warnings.empty());
-  EXPECT_TRUE(MakeMachine(hardware, {.tensor_parallel = 16}, GenericPrior(), &warnings).ok());
+  placement.tensor_parallel = 16;
+  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
 }
@@ -56,30 +59,32 @@ Efficiencies OfFewLanes(double weight_read) {
   return efficiencies;
 }
 
-// docs/model/step.md: 4.42 / 2.039 of an A100; 1.44 times the lanes are 1.2 times the balance.
-TEST(CarriedToTest, MoreLanesReadMore) {
+// docs/model/step.md, "A calibration on another device": 4.42 / 2.039 of an A100; 1.44 times the lanes are 1.2 times
+// the balance.
+TEST(TransferredToTest, MoreLanesReadMore) {
   Hardware hardware = A100();
   EXPECT_NEAR(VectorBalance(hardware), std::sqrt(19.5) / 2.039, 1e-6);
   hardware.peak.fp32 = Teraflops(19.5 * 1.44);
-  EXPECT_NEAR(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.6, 1e-9);
+  EXPECT_NEAR(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, 0.6, 1e-9);
   const absl::StatusOr<Machine> machine = MakeMachine(hardware, {}, OfFewLanes(0.5), nullptr);
   ASSERT_TRUE(machine.ok());
   EXPECT_NEAR(machine->weight_read / machine->memory_peak, 0.6, 1e-9);
   hardware.peak.fp32 = Teraflops(19.5 * 4);
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, GenericPrior().weight_read);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, GenericPrior().weight_read);
 }
 
-TEST(CarriedToTest, NothingElseChangesAShare) {
+TEST(TransferredToTest, NothingElseChangesAShare) {
   Hardware hardware = A100();
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read_balance, 0);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.5)).weight_read_balance, 0);
   hardware.peak.fp32 = Teraflops(5);  // fewer lanes: nothing tells that they bind
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
   hardware.peak.fp32 = Teraflops(100);
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.9)).weight_read, 0.9);  // reaches more than the prior: the memory binds
-  EXPECT_EQ(CarriedTo(hardware, GenericPrior()).weight_read, GenericPrior().weight_read);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.9)).weight_read,
+            0.9);  // reaches more than the prior: the memory binds
+  EXPECT_EQ(TransferredTo(hardware, GenericPrior()).weight_read, GenericPrior().weight_read);
   hardware.peak.fp32.reset();
-  EXPECT_EQ(CarriedTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
+  EXPECT_EQ(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, 0.5);
 }
 
 }  // namespace
