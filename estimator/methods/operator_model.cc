@@ -14,6 +14,7 @@
 #include "estimator/phases/capacity.h"
 #include "estimator/scenario/calibration.h"
 #include "estimator/scenario/output_lengths.h"
+#include "estimator/serving/coverage.h"
 #include "estimator/serving/serve.h"
 
 namespace foretoken {
@@ -41,17 +42,7 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
 }
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
-  const Workload& w = scenario.workload;
-  WarnOfUnused(
-      {{w.kv_cache_written_back, "workload.kv_cache_written_back"},
-       {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
-       {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
-        "workload.prompt_arrival_tokens_per_second"},
-       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"},
-       {scenario.deployment.expert_exchange != ExpertExchange::kAllGather &&
-            (!shard.experts || shard.experts->replicas <= 1),
-        "deployment.expert_exchange"}},
-      "this scenario", warnings);
+  WarnOfIgnored(scenario, PolicyOf(scenario), FeatureGroup::kInputs, warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
   if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
   if (shard.heads_padded) {

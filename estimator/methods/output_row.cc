@@ -9,20 +9,18 @@
 #include "estimator/phases/memory_use.h"
 #include "estimator/scenario/memory.h"
 #include "estimator/serving/batch.h"
+#include "estimator/serving/coverage.h"
 
 namespace foretoken {
 namespace {
 
 // One batch of whole sequences that decode with a KV cache, by the operator model, whatever the output.
 bool IsCovered(const Scenario& scenario) {
-  const Workload& w = scenario.workload;
   const LinearProfile* profile = scenario.method == Method::kBestAvailable ? FindProfile(scenario) : nullptr;
   const bool by_operators = scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
                             (scenario.method == Method::kBestAvailable && (profile == nullptr || profile->superseded));
-  return by_operators && scenario.model->unsupported_reason.empty() && w.batching == BatchingPolicy::kStatic &&
-         w.kv_cache_mode != KvCacheMode::kNone && w.output_tokens > 1 && !w.output_lengths &&
-         !w.request_rate_per_second && !scenario.live_load && !scenario.speculation && !scenario.disaggregation &&
-         scenario.deployment.attention_kernel == AttentionKernel::kFlash;  // naive scores grow with the output
+  return by_operators && scenario.model->unsupported_reason.empty() && scenario.workload.output_tokens > 1 &&
+         Covers(scenario, Scope::kOutputRow);
 }
 
 // What the times of a row's points share.

@@ -56,7 +56,7 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
   Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
-  if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
+  if (!w.keeps_kv_cache()) mean.kv = Bytes(0);
   return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }
 

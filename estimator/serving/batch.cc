@@ -40,7 +40,7 @@ BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double s
 // What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
 TimeParts PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
   const Workload& workload = replica.scenario.workload;
-  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill;
+  if (!workload.prefills_on_arrival()) return prefill;
   Workload whole = workload;
   whole.kv_cache_mode = KvCacheMode::kPromptCache;
   return PromptPhase(replica, whole, sequences);

@@ -4,41 +4,12 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/base/errors.h"
 #include "estimator/phases/memory_use.h"
 #include "estimator/phases/phases.h"
 #include "estimator/serving/queueing.h"
 
 namespace foretoken {
 namespace {
-
-absl::Status CheckCovered(const Scenario& scenario) {
-  const Workload& w = scenario.workload;
-  const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
-  const Deployment& prefill = scenario.disaggregation->deployment;
-  const StatedPart parts[] = {
-      {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
-      {w.request_rate_per_second && w.batching != BatchingPolicy::kContinuous, "workload.request_rate_per_second"},
-      {w.request_rate_per_second && scenario.disaggregation->batch_size > 1, "disaggregated_prefill.batch_size"},
-      {w.batching == BatchingPolicy::kDynamic, "workload.batching_policy"},
-      {w.output_lengths.has_value(), "workload.output_length_distribution"},
-      {scenario.speculation.has_value(), "speculative_decoding"},
-      {!keeps, "workload.kv_cache_mode"},
-      {prefill.kv_cache_dtype != scenario.deployment.kv_cache_dtype, "disaggregated_prefill.deployment.kv_cache_dtype"},
-      {w.prompt_tokens == 0, "workload.prompt_tokens"},
-  };
-  for (const StatedPart& part : parts) {
-    if (!part.stated) continue;
-    return Refusal(
-        Reason::kNotModelled, part.field,
-        absl::StrCat(
-            "disaggregated prefill does not cover this ", part.field,
-            "; allowed: batch_size sequences that decode together, or with continuous batching an arrival rate "
-            "of prompts that are prefilled one by one; prompts of 1 token or more; a KV cache of one dtype on "
-            "both sides"));
-  }
-  return absl::OkStatus();
-}
 
 struct Transfer {
   Bytes bytes;  // of the prompts that are sent together
@@ -180,7 +151,6 @@ Served ServedAt(const Replica& replica, const Decoding& decoding, const TimePart
 
 absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   const Scenario& scenario = replica.scenario;
-  if (absl::Status covered = CheckCovered(scenario); !covered.ok()) return covered;
   const absl::StatusOr<Decoding> full = FullDecode(replica);
   if (!full.ok()) return full.status();
   const TimeParts parts = PrefillWork(*replica.prefill_pool);
