@@ -54,7 +54,7 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
 // Tokens to prefill: what is not cached.
 double FreshTokens(const Workload& w) { return w.keeps_kv_cache() ? w.fresh_tokens() : w.prompt_tokens; }
 
-// What is left of a prefill of the fresh tokens at `rate` when the last of them is there.
+// The part of a prefill of the fresh tokens at `rate` that remains when the last of them has arrived.
 Seconds PrefillTime(const Scenario& scenario, double rate) {
   const Workload& w = scenario.workload;
   const double tokens = FreshTokens(w);
@@ -63,7 +63,7 @@ Seconds PrefillTime(const Scenario& scenario, double rate) {
   return ExposedPrefill(tokens, chunk, rate, *w.prompt_arrival_tokens_per_second);
 }
 
-// The cached prefix comes over its link first, if it is not resident.
+// The time to load the cached prefix over its link, if it is not resident.
 Seconds PrefixLoad(const Scenario& scenario) {
   const Workload& w = scenario.workload;
   if (!w.keeps_kv_cache() || !w.prefix_load) return Seconds(0);
@@ -95,7 +95,7 @@ void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& 
   estimate.e2e.time = estimate.prefill.time + estimate.decode.time;
 }
 
-// The compute-limited TTFT, and what an objective needs of the machine.
+// The compute-limited TTFT, and the specs that the SLO requires of the machine.
 KpiFigures FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
   const Workload& w = scenario.workload;
   const Seconds loaded = PrefixLoad(scenario);

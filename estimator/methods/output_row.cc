@@ -23,7 +23,7 @@ bool IsCovered(const Scenario& scenario) {
          Covers(scenario, Scope::kOutputRow);
 }
 
-// What the times of a row's points share.
+// Inputs that the times of all points share.
 struct RowTimes {
   double prefill, batch, devices;
 };
@@ -53,7 +53,7 @@ FORETOKEN_WIDE_VECTORS void FillKv(const Shard& shard, double prompt, OutputBloc
   for (int i = 0; i < b.count; ++i) b.kv_per_sequence[i] = KvOfTokens(shard, b.kv_per_sequence[i]).value();
 }
 
-// Adds what the mean decode step of every point reads of a layer group's KV cache.
+// Adds the KV cache of a layer group that the mean decode step of every point reads.
 FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup group, double read, double prompt,
                                       const OutputBlock& b, double* __restrict out) {
   for (int i = 0; i < b.count; ++i) {

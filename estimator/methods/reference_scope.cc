@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// On stated peaks, where there are any.
+// The batch at which decode on stated peaks is compute-bound; absent without these specs.
 std::optional<double> BatchInBalance(const Scenario& scenario) {
   const Hardware& hardware = *scenario.hardware;
   const Deployment& deployment = scenario.deployment;

@@ -50,7 +50,7 @@ constexpr ScopeColumn kColumns[] = {
 struct Cells {
   std::array<Coverage, kScopes> coverage{};
 
-  consteval Cells(const char* letters) {  // NOLINT(google-explicit-constructor): reads as the row that it is
+  consteval Cells(const char* letters) {  // NOLINT(google-explicit-constructor): a row of the table reads as its cells
     size_t count = 0;
     for (; *letters != '\0'; ++letters) {
       if (*letters != ' ' && *letters != '|') coverage.at(count++) = CoverageOf(*letters);
@@ -78,12 +78,6 @@ struct Cells {
   }
 };
 
-// What a cell says in place of its scope's text.
-struct CellText {
-  Scope scope = Scope::kEnd;
-  const char* text = "";  // $0: the field; $1: Row::requested
-};
-
 struct Row {
   Feature feature;
   FeatureGroup group;
@@ -91,8 +85,6 @@ struct Row {
   const char* field;
   bool (*states)(const Scenario&);
   Cells cells;
-  std::array<CellText, 4> texts{};
-  int (*requested)(const Scenario&) = nullptr;
 };
 
 bool HasWholePrompts(const Workload& w) { return w.keeps_kv_cache() && !w.prefills_on_arrival(); }
@@ -102,7 +94,7 @@ bool SharesExperts(const Scenario& s) {
   return s.model->mixture_of_experts && s.deployment.expert_parallel > 1 && s.deployment.data_parallel > 1;
 }
 
-bool ChoosesExchange(const Scenario& s) { return s.deployment.expert_exchange != Deployment().expert_exchange; }
+bool ChoosesExchange(const Scenario& s) { return s.deployment.expert_exchange != ExpertExchange::kAllGather; }
 
 constexpr FeatureGroup kLimits = FeatureGroup::kLimits;
 constexpr FeatureGroup kInputs = FeatureGroup::kInputs;
@@ -120,18 +112,47 @@ constexpr char kProfileCache[] = "the linear profile models the KV cache modes C
 constexpr char kStepTokens[] =
     "a steady state cuts prompts by deployment.prefill_chunk_tokens, not by max_num_batched_tokens";
 
+// What a cell says in place of its scope's text.
+struct CellText {
+  Feature feature;
+  Scope scope;
+  const char* text;  // $0: the field; $1: Requested
+};
+
+constexpr CellText kTexts[] = {
+    {Feature::kRequestRate, Scope::kStatic, kStaticRate},
+    {Feature::kSpeculation, Scope::kLiveLoad, kSpeculative},
+    {Feature::kSpeculationWithoutKvCache, Scope::kStatic, kSpeculative},
+    {Feature::kSpeculationWithoutKvCache, Scope::kDynamic, kSpeculative},
+    {Feature::kNoKvCache, Scope::kClosedLoop, kContinuousCache},
+    {Feature::kNoKvCache, Scope::kOpenLoop, kContinuousCache},
+    {Feature::kNoKvCache, Scope::kLiveLoad, kContinuousCache},
+    {Feature::kNoKvCache, Scope::kLinearProfile, kProfileCache},
+    {Feature::kPipelinedPromptCache, Scope::kClosedLoop, kContinuousCache},
+    {Feature::kPipelinedPromptCache, Scope::kOpenLoop, kContinuousCache},
+    {Feature::kPipelinedPromptCache, Scope::kLiveLoad, kContinuousCache},
+    {Feature::kPipelinedPromptCache, Scope::kLinearProfile, kProfileCache},
+    {Feature::kPrefixLoad, Scope::kLinearProfile, "the linear profile does not model the load of a cached prefix"},
+    {Feature::kSeveralDevices, Scope::kKpi, "the KPI method describes one device; $1 asked"},
+    {Feature::kSeveralSequences, Scope::kKpi, "the KPI method describes one user; batch_size $1 asked"},
+    {Feature::kStepTokenLimit, Scope::kClosedLoop, kStepTokens},
+    {Feature::kStepTokenLimit, Scope::kOpenLoop, kStepTokens},
+    {Feature::kPrefixWithoutKvCache, Scope::kKpi, "without a KV cache the KPI method has no cached prefix"},
+    {Feature::kWriteBackWithoutKvCache, Scope::kKpi, "without a KV cache the KPI method writes none back"},
+    {Feature::kMixtureOfExperts, Scope::kLinearProfile, "the linear profile reads every expert at every step"},
+    {Feature::kMixtureOfExperts, Scope::kKpi,
+     "the KPI method reads one token's experts for all parallel prompt tokens"},
+    {Feature::kSlidingWindow, Scope::kLinearProfile, "the linear profile reads the whole context in every layer"},
+    {Feature::kSlidingWindow, Scope::kKpi, "the KPI method reads the whole context in every layer"},
+};
+
 // Columns: static, dynamic, closed loop, open loop, live load | disaggregated batches, continuous | speed of light,
 // output row | linear profile, KPI.
 constexpr Row kRows[] = {
     {Feature::kLiveLoad, kInputs, "a live load that is not idle", "live_load",
      [](const Scenario& s) { return s.live_load && !IsIdle(*s.live_load); }, "- - m m m | r r | = r | r r"},
-    {Feature::kRequestRate,
-     kInputs,
-     "an arrival rate",
-     "workload.request_rate_per_second",
-     [](const Scenario& s) { return s.workload.request_rate_per_second.has_value(); },
-     "r m - m r | r m | = r | r r",
-     {{{Scope::kStatic, kStaticRate}}}},
+    {Feature::kRequestRate, kInputs, "an arrival rate", "workload.request_rate_per_second",
+     [](const Scenario& s) { return s.workload.request_rate_per_second.has_value(); }, "r m - m r | r m | = r | r r"},
     {Feature::kRequestRateOfPrefillBatches, kInputs, "an arrival rate of prompts that are prefilled together",
      "disaggregated_prefill.batch_size",
      [](const Scenario& s) {
@@ -145,20 +166,11 @@ constexpr Row kRows[] = {
      "- - m m m | - m | = r | r r"},
     {Feature::kOutputLengths, kInputs, "output lengths that differ", "workload.output_length_distribution",
      [](const Scenario& s) { return s.workload.output_lengths.has_value(); }, "m m m m r | r r | = r | r r"},
-    {Feature::kSpeculation,
-     kInputs,
-     "speculative decoding with a KV cache",
-     "speculative_decoding",
-     [](const Scenario& s) { return s.speculation && HasWholePrompts(s.workload); },
-     "m m m m r | r r | = r | r r",
-     {{{Scope::kLiveLoad, kSpeculative}}}},
-    {Feature::kSpeculationWithoutKvCache,
-     kInputs,
-     "speculative decoding without a KV cache or with a pipelined prompt cache",
-     "speculative_decoding",
-     [](const Scenario& s) { return s.speculation && !HasWholePrompts(s.workload); },
-     "r r - - - | r r | = r | r r",
-     {{{Scope::kStatic, kSpeculative}, {Scope::kDynamic, kSpeculative}}}},
+    {Feature::kSpeculation, kInputs, "speculative decoding with a KV cache", "speculative_decoding",
+     [](const Scenario& s) { return s.speculation && HasWholePrompts(s.workload); }, "m m m m r | r r | = r | r r"},
+    {Feature::kSpeculationWithoutKvCache, kInputs,
+     "speculative decoding without a KV cache or with a pipelined prompt cache", "speculative_decoding",
+     [](const Scenario& s) { return s.speculation && !HasWholePrompts(s.workload); }, "r r - - - | r r | = r | r r"},
     {Feature::kDisaggregation, kInputs, "disaggregated prefill", "disaggregated_prefill",
      [](const Scenario& s) { return s.disaggregation.has_value(); }, "- - - - - | m m | = r | r r"},
     {Feature::kTokenizer, kInputs, "tokenisation", "workload.tokenizer_tokens_per_second",
@@ -166,34 +178,13 @@ constexpr Row kRows[] = {
      "m m m m m | m m | = = | r r"},
     {Feature::kNaiveAttention, kInputs, "naive attention", "deployment.attention_kernel",
      [](const Scenario& s) { return s.deployment.attention_kernel == AttentionKernel::kNaive; },
-     "m m m m m | m m | u r | r r"},
-    {Feature::kNoKvCache,
-     kInputs,
-     "no KV cache",
-     "workload.kv_cache_mode",
-     [](const Scenario& s) { return !s.workload.keeps_kv_cache(); },
-     "m m r r r | r r | = r | r m",
-     {{{Scope::kClosedLoop, kContinuousCache},
-       {Scope::kOpenLoop, kContinuousCache},
-       {Scope::kLiveLoad, kContinuousCache},
-       {Scope::kLinearProfile, kProfileCache}}}},
-    {Feature::kPipelinedPromptCache,
-     kInputs,
-     "pipelined prompt cache",
-     "workload.kv_cache_mode",
-     [](const Scenario& s) { return s.workload.prefills_on_arrival(); },
-     "m m r r r | r r | = = | r m",
-     {{{Scope::kClosedLoop, kContinuousCache},
-       {Scope::kOpenLoop, kContinuousCache},
-       {Scope::kLiveLoad, kContinuousCache},
-       {Scope::kLinearProfile, kProfileCache}}}},
-    {Feature::kPrefixLoad,
-     kInputs,
-     "a cached prefix that is loaded",
-     "workload.prefix_load_bytes_per_second",
-     [](const Scenario& s) { return s.workload.prefix_load.has_value(); },
-     "m m m m m | m m | = = | r m",
-     {{{Scope::kLinearProfile, "the linear profile does not model the load of a cached prefix"}}}},
+     "m m m m m | m m | m r | r r"},
+    {Feature::kNoKvCache, kInputs, "no KV cache", "workload.kv_cache_mode",
+     [](const Scenario& s) { return !s.workload.keeps_kv_cache(); }, "m m r r r | r r | = r | r m"},
+    {Feature::kPipelinedPromptCache, kInputs, "pipelined prompt cache", "workload.kv_cache_mode",
+     [](const Scenario& s) { return s.workload.prefills_on_arrival(); }, "m m r r r | r r | = = | r m"},
+    {Feature::kPrefixLoad, kInputs, "a cached prefix that is loaded", "workload.prefix_load_bytes_per_second",
+     [](const Scenario& s) { return s.workload.prefix_load.has_value(); }, "m m m m m | m m | = = | r m"},
     {Feature::kTransferredKvDtype, kInputs, "KV cache dtypes that differ between the pools",
      "disaggregated_prefill.deployment.kv_cache_dtype",
      [](const Scenario& s) {
@@ -202,29 +193,13 @@ constexpr Row kRows[] = {
      "- - - - - | r r | = - | - -"},
     {Feature::kNoPrompt, kInputs, "no prompt", "workload.prompt_tokens",
      [](const Scenario& s) { return s.workload.prompt_tokens == 0; }, "m m m m m | r r | = = | m m"},
-    {Feature::kSeveralDevices,
-     kInputs,
-     "several devices",
-     "deployment.tensor_parallel",
-     [](const Scenario& s) { return s.deployment.devices() != 1; },
-     "m m m m m | m m | = = | m r",
-     {{{Scope::kKpi, "the KPI method describes one device; $1 asked"}}},
-     [](const Scenario& s) { return s.deployment.devices(); }},
-    {Feature::kSeveralSequences,
-     kInputs,
-     "several sequences",
-     "workload.batch_size",
-     [](const Scenario& s) { return s.workload.batch_size != 1; },
-     "m m m m m | m m | = = | m r",
-     {{{Scope::kKpi, "the KPI method describes one user; batch_size $1 asked"}}},
-     [](const Scenario& s) { return s.workload.batch_size; }},
-    {Feature::kStepTokenLimit,
-     kLimits,
-     "the engine's limit of tokens per step",
-     "live_load.max_num_batched_tokens",
+    {Feature::kSeveralDevices, kInputs, "several devices", "deployment.tensor_parallel",
+     [](const Scenario& s) { return s.deployment.devices() != 1; }, "m m m m m | m m | = = | m r"},
+    {Feature::kSeveralSequences, kInputs, "several sequences", "workload.batch_size",
+     [](const Scenario& s) { return s.workload.batch_size != 1; }, "m m m u m | m m | = = | m r"},
+    {Feature::kStepTokenLimit, kLimits, "the engine's limit of tokens per step", "live_load.max_num_batched_tokens",
      [](const Scenario& s) { return s.live_load && s.live_load->max_num_batched_tokens; },
-     "- - i i m | - - | = - | - -",
-     {{{Scope::kClosedLoop, kStepTokens}, {Scope::kOpenLoop, kStepTokens}}}},
+     "- - i i m | - - | = - | - -"},
     {Feature::kUnfusedElementwise, kInputs, "elementwise operators that are not fused",
      "deployment.unfused_elementwise", [](const Scenario& s) { return s.deployment.unfused_elementwise; },
      "m m m m m | m m | u = | i i"},
@@ -232,7 +207,7 @@ constexpr Row kRows[] = {
      [](const Scenario& s) { return s.deployment.roofline_exponent != Deployment().roofline_exponent; },
      "m m m m m | m m | u = | i i"},
     {Feature::kExpertExchange, kInputs, "EP dispatch and combine other than by default", "deployment.expert_exchange",
-     [](const Scenario& s) { return ChoosesExchange(s); }, "m m m m m | m m | = = | i i"},
+     [](const Scenario& s) { return ChoosesExchange(s); }, "m m m m m | m m | u = | i i"},
     {Feature::kScaleOut, kInputs, "bandwidth between nodes", "deployment.scale_out_bytes_per_second",
      [](const Scenario& s) { return s.deployment.scale_out.has_value(); }, "m m m m m | m m | u = | i i"},
     {Feature::kDevicesPerNode, kInputs, "devices per node", "deployment.devices_per_node",
@@ -274,36 +249,18 @@ constexpr Row kRows[] = {
      "u u u u u | u u | = = | u m"},
     {Feature::kPrice, kInputs, "a price", "deployment.price_per_device_hour",
      [](const Scenario& s) { return s.deployment.price_per_device_hour.has_value(); }, "m m m m u | m m | = = | m m"},
-    {Feature::kPrefixWithoutKvCache,
-     kAssumptions,
-     "a cached prefix without a KV cache",
+    {Feature::kPrefixWithoutKvCache, kAssumptions, "a cached prefix without a KV cache",
      "workload.cached_prefix_tokens",
      [](const Scenario& s) { return !s.workload.keeps_kv_cache() && s.workload.cached_prefix_tokens > 0; },
-     "- - - - - | - - | - - | - i",
-     {{{Scope::kKpi, "without a KV cache the KPI method has no cached prefix"}}}},
-    {Feature::kWriteBackWithoutKvCache,
-     kAssumptions,
-     "a KV cache that is written back without a KV cache",
+     "- - - - - | - - | - - | - i"},
+    {Feature::kWriteBackWithoutKvCache, kAssumptions, "a KV cache that is written back without a KV cache",
      "workload.kv_cache_written_back",
      [](const Scenario& s) { return !s.workload.keeps_kv_cache() && s.workload.kv_cache_written_back; },
-     "- - - - - | - - | - - | - i",
-     {{{Scope::kKpi, "without a KV cache the KPI method writes none back"}}}},
-    {Feature::kMixtureOfExperts,
-     kAssumptions,
-     "a mixture of experts",
-     "model_spec.mixture_of_experts",
-     [](const Scenario& s) { return s.model->mixture_of_experts.has_value(); },
-     "m m m m m | m m | = = | i i",
-     {{{Scope::kLinearProfile, "the linear profile reads every expert at every step"},
-       {Scope::kKpi, "the KPI method reads one token's experts for all parallel prompt tokens"}}}},
-    {Feature::kSlidingWindow,
-     kAssumptions,
-     "a sliding window",
-     "model_spec.sliding_window",
-     [](const Scenario& s) { return s.model->sliding_window.has_value(); },
-     "m m m m m | m m | = = | i i",
-     {{{Scope::kLinearProfile, "the linear profile reads the whole context in every layer"},
-       {Scope::kKpi, "the KPI method reads the whole context in every layer"}}}},
+     "- - - - - | - - | - - | - i"},
+    {Feature::kMixtureOfExperts, kAssumptions, "a mixture of experts", "model_spec.mixture_of_experts",
+     [](const Scenario& s) { return s.model->mixture_of_experts.has_value(); }, "m m m m m | m m | = = | i i"},
+    {Feature::kSlidingWindow, kAssumptions, "a sliding window", "model_spec.sliding_window",
+     [](const Scenario& s) { return s.model->sliding_window.has_value(); }, "m m m m m | m m | = = | i i"},
 };
 
 // A feature without a row, or a scope without a column, does not compile.
@@ -347,8 +304,8 @@ constexpr ListPerScope kRefused = RowsThatAre(Coverage::kRefused);
 constexpr ListPerScope kIgnored = RowsThatAre(Coverage::kIgnored);
 
 const char* TextOf(const Row& row, Scope scope) {
-  for (const CellText& cell : row.texts) {
-    if (cell.scope == scope) return cell.text;
+  for (const CellText& cell : kTexts) {
+    if (cell.feature == row.feature && cell.scope == scope) return cell.text;
   }
   const ScopeColumn& column = kColumns[static_cast<size_t>(scope)];
   const Coverage coverage = row.cells.coverage[static_cast<size_t>(scope)];
@@ -365,8 +322,14 @@ std::string MessageOf(const Row& row, Scope scope, std::string_view requested) {
   return absl::Substitute(TextOf(row, scope), row.field, absl::string_view(requested.data(), requested.size()));
 }
 
+// The number that a message repeats.
+std::string Requested(const Scenario& scenario, Feature feature) {
+  if (feature == Feature::kSeveralDevices) return absl::StrCat(scenario.deployment.devices());
+  return feature == Feature::kSeveralSequences ? absl::StrCat(scenario.workload.batch_size) : "";
+}
+
 std::string MessageOf(const Row& row, Scope scope, const Scenario& scenario) {
-  return MessageOf(row, scope, row.requested == nullptr ? "" : absl::StrCat(row.requested(scenario)));
+  return MessageOf(row, scope, Requested(scenario, row.feature));
 }
 
 // The first stated feature that the scope refuses; null: none.
@@ -375,70 +338,6 @@ const Row* FirstRefused(const Scenario& scenario, Scope scope) {
     if (States(scenario, feature)) return &RowOf(feature);
   }
   return nullptr;
-}
-
-const char* WordOf(Coverage coverage) {
-  switch (coverage) {
-    case Coverage::kModelled:
-      return "yes";
-    case Coverage::kRefused:
-      return "**refused**";
-    case Coverage::kIgnored:
-      return "ignored";
-    case Coverage::kUnused:
-      return "unused";
-    case Coverage::kAsOperatorModel:
-      return "=";
-    case Coverage::kElsewhere:
-      return "-";
-  }
-  return "";  // not reached: the compiler warns of a value without a case
-}
-
-constexpr char kPageStart[] = R"(# Coverage: which method and batching policy answers what
-
-Generated from the table in `estimator/serving/coverage.cc`; `FORETOKEN_UPDATE_DOCS=1` in the environment of
-`CoverageTest.ThePageIsTheTable` writes it anew.
-
-| cell | a scenario that states the feature |
-|---|---|
-| yes | is answered, and the feature has its effect |
-| **refused** | is refused with NOT_MODELLED |
-| ignored | is answered as without the feature, with the warning NOT_USED |
-| unused | is answered as without the feature, without a warning |
-| = | is answered as by the operator model under its batching policy |
-| - | does not occur, or another feature of it decides |
-
-The operator model has a column for each batching policy: static, dynamic, closed loop, open loop, live load, and
-disaggregated prefill with batches or with continuous batching. "Output row" is the fast path of a sweep over output
-lengths; what that path refuses is computed point by point. Where several features are refused, the reply names the
-first in this order. Fields that a method requires and specs that a device lacks are not in the table.
-
-)";
-
-std::string Grid() {
-  std::string page = "| feature |";
-  for (const ScopeColumn& column : kColumns) absl::StrAppend(&page, " ", column.name, " |");
-  absl::StrAppend(&page, "\n|---|");
-  for (size_t i = 0; i < kScopes; ++i) absl::StrAppend(&page, "---|");
-  for (const Row& row : kRows) {
-    absl::StrAppend(&page, "\n| ", row.name, " |");
-    for (const Coverage coverage : row.cells.coverage) absl::StrAppend(&page, " ", WordOf(coverage), " |");
-  }
-  return absl::StrCat(page, "\n");
-}
-
-// Columns with the same text share a line.
-void AppendMessages(const Row& row, std::string& page) {
-  std::string last;
-  for (const ScopeColumn& column : kColumns) {
-    const CoverageCell cell = CellOf(row.feature, column.scope);
-    if (cell.message.empty()) continue;
-    const std::string said = absl::StrCat("`", cell.field, "`: ", cell.message);
-    if (said == last) continue;
-    last = said;
-    absl::StrAppend(&page, "- ", row.name, ", ", column.name, " (", WordOf(cell.coverage), "). ", said, "\n");
-  }
 }
 
 }  // namespace
@@ -450,6 +349,9 @@ CoverageCell CellOf(Feature feature, Scope scope) {
   if (!cell.message.empty()) cell.field = FieldOf(row, scope);
   return cell;
 }
+
+std::string_view NameOf(Feature feature) { return RowOf(feature).name; }
+std::string_view NameOf(Scope scope) { return kColumns[static_cast<size_t>(scope)].name; }
 
 bool States(const Scenario& scenario, Feature feature) { return RowOf(feature).states(scenario); }
 
@@ -484,12 +386,6 @@ void WarnOfIgnored(const Scenario& scenario, Scope scope, FeatureGroup group, st
     if (row.group != group || !row.states(scenario)) continue;
     warnings.push_back({WarningCode::kNotUsed, MessageOf(row, scope, scenario), row.field});
   }
-}
-
-std::string CoverageAsMarkdown() {
-  std::string page = absl::StrCat(kPageStart, Grid(), "\n## What a refusal or warning says\n\n");
-  for (const Row& row : kRows) AppendMessages(row, page);
-  return page;
 }
 
 }  // namespace foretoken

@@ -10,6 +10,7 @@
 #define FORETOKEN_ESTIMATOR_SERVING_COVERAGE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -103,6 +104,10 @@ struct CoverageCell {
 };
 CoverageCell CellOf(Feature feature, Scope scope);
 
+// As the documentation names them: "output lengths that differ", "closed loop".
+std::string_view NameOf(Feature feature);
+std::string_view NameOf(Scope scope);
+
 // Whether the scenario states the feature.
 bool States(const Scenario& scenario, Feature feature);
 
@@ -121,9 +126,6 @@ bool Covers(const Scenario& scenario, Scope scope);
 
 // Warns kNotUsed of every stated feature of the group that `scope` ignores.
 void WarnOfIgnored(const Scenario& scenario, Scope scope, FeatureGroup group, std::vector<Warning>& warnings);
-
-// The whole table as a page of documentation.
-std::string CoverageAsMarkdown();
 
 }  // namespace foretoken
 
