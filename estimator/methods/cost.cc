@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-// Price of all devices for an hour; nothing where a side states none.
+// Price of all devices for an hour; absent if a pool states none.
 std::optional<double> PricePerHour(const Scenario& scenario) {
   const Deployment& here = scenario.deployment;
   if (!here.price_per_device_hour) return std::nullopt;
@@ -16,7 +16,7 @@ std::optional<double> PricePerHour(const Scenario& scenario) {
          *d.deployment.price_per_device_hour * d.deployment.devices() * d.prefill_replicas;
 }
 
-void WarnOfOneSide(const Scenario& scenario, std::vector<Warning>& warnings) {
+void WarnOfOnePool(const Scenario& scenario, std::vector<Warning>& warnings) {
   if (!scenario.disaggregation) return;
   const bool here = scenario.deployment.price_per_device_hour.has_value();
   if (here == scenario.disaggregation->deployment.price_per_device_hour.has_value()) return;
@@ -31,7 +31,7 @@ std::optional<CostEstimate> CostOf(const Scenario& scenario, const Throughput& t
                                    std::vector<Warning>& warnings) {
   if (scenario.live_load && StatesPresent(*scenario.live_load)) return std::nullopt;
   const std::optional<double> per_hour = PricePerHour(scenario);
-  if (!per_hour) WarnOfOneSide(scenario, warnings);
+  if (!per_hour) WarnOfOnePool(scenario, warnings);
   if (!per_hour || !(throughput.requests_per_second > 0)) return std::nullopt;
   const double per_second = *per_hour / kSecondsPerHour;
   return CostEstimate{.per_request = per_second / throughput.requests_per_second,

@@ -37,7 +37,7 @@ std::optional<EnergyEstimate> EnergyOf(const Replica& replica, const Served& ser
   const Share prefill{there, served.prefill_work, served.prefill_work.Total(), served.prefilled};
   const Share decode{here, served.decode, served.decode.Total() - served.decode.queueing, served.running};
   const double joules = Joules(prefill) + Joules(decode);
-  if (!(joules > 0)) return std::nullopt;  // "at least nothing" tells nothing
+  if (!(joules > 0)) return std::nullopt;  // "at least 0 J" says nothing
   return EnergyEstimate{.joules_per_request = joules,
                         .joules_per_output_token = joules / MeanOutput(here.workload),
                         .prefill_utilization = Utilization(prefill),

@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-// The question is one that the profile was not made for; another method may answer it.
+// The profile does not cover the scenario; another method may.
 bool IsBeyondProfile(const absl::Status& status) {
   const Reason reason = DetailOf(status).reason;
   return reason == Reason::kNotModelled || reason == Reason::kMissingFigure;
@@ -49,7 +49,8 @@ absl::Status ByMethod(const Scenario& scenario, const Detail& detail, StepModelM
 }  // namespace
 
 absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
-  if (scenario.speculation && scenario.speculation->draft_tokens == 0) {  // nothing is drafted: as if not asked for
+  if (scenario.speculation &&
+      scenario.speculation->draft_tokens == 0) {  // nothing is drafted: as without speculative decoding
     Scenario plain = scenario;
     plain.speculation.reset();
     return ComputeEstimate(plain, detail, memo, estimate);

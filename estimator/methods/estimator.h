@@ -18,8 +18,8 @@ class StepModelMemo;
 // "hardware_spec.interconnect_bytes_per_second").
 absl::StatusOr<Estimate> ComputeEstimate(const Scenario& scenario, const Detail& detail = {});
 
-// The same into `estimate`, whatever it held. What scenarios share is derived once and kept in `memo`
-// (step_model_cache.h), which is told where they differ in more than workload, load and objective.
+// The same into `estimate`, whose old content is lost. `memo` (step_model_cache.h) keeps the step model that scenarios
+// share; call its Forget before a scenario that differs in more than workload, live load and SLO.
 absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 
 }  // namespace foretoken

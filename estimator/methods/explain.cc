@@ -15,6 +15,7 @@ constexpr std::string_view kExpertGemm =
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
+// How a person reads an operator whose cost VisitOperators computes.
 struct Text {
   std::string_view name;
   std::string_view formula;
@@ -51,26 +52,10 @@ static_assert(std::size(kTexts) == static_cast<size_t>(OperatorKind::kLogitsGath
 
 bool IsGemm(const OperatorCost& cost) { return cost.n > 0; }
 
+// Decode attention works on vector or matrix units; its cost tells which.
 FlopsPerSecond RateOf(const StepModel& model, const OperatorCost& cost) {
-  switch (cost.kind) {
-    case OperatorKind::kPrefillAttention:
-      return model.machine.prefill_attention;
-    case OperatorKind::kDecodeAttention:
-      return cost.flops / cost.compute;  // by vector or matrix units
-    case OperatorKind::kExpertUp:
-    case OperatorKind::kExpertDown:
-      return model.machine.expert_gemm;
-    case OperatorKind::kLmHead:
-      return model.machine.head_gemm;
-    default:
-      return model.machine.gemm;
-  }
-}
-
-BytesPerSecond BandwidthOf(const StepModel& model, const OperatorCost& cost) {
-  if (IsGemm(cost)) return model.machine.weight_read;
-  const bool attention = cost.kind == OperatorKind::kPrefillAttention || cost.kind == OperatorKind::kDecodeAttention;
-  return attention ? model.machine.kv_read : model.machine.elementwise;
+  if (cost.kind == OperatorKind::kDecodeAttention) return cost.flops / cost.compute;
+  return ReachedRate(model.machine, cost.kind);
 }
 
 // Devices among which the operator communicates.
@@ -83,7 +68,7 @@ std::vector<std::pair<std::string, double>> InputsOf(const StepModel& model, con
   if (IsGemm(cost)) inputs = {{"M", cost.rows}, {"N", cost.n}, {"K", cost.k}};
   if (cost.flops.value() > 0) inputs.emplace_back("reached_flops_per_second", RateOf(model, cost).value());
   if (cost.bytes.value() > 0) {
-    inputs.emplace_back("reached_bytes_per_second", BandwidthOf(model, cost).value());
+    inputs.emplace_back("reached_bytes_per_second", ReachedBandwidth(model.machine, cost.kind).value());
   }
   if (cost.sent.value() > 0) {
     inputs.emplace_back("q", GroupOf(model, cost.kind));
@@ -107,7 +92,7 @@ OperatorEstimate Explain(const StepModel& model, const OperatorCost& cost) {
           .inputs = InputsOf(model, cost)};
 }
 
-// What is left of the step beside its operators; at the speed of light nothing, where rounding would leave less.
+// The time of the step beyond its operators. At the speed of light it is 0, and rounding may not make it negative.
 OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds operators) {
   const Efficiencies& e = model.efficiencies;
   return {.name = "host",
@@ -125,8 +110,8 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
                      {"s", model.roofline_exponent}}};
 }
 
-// Adds the rows of `runs` such steps: one per operator, and a last one "host" with what the host and the gaps between
-// layers add, so that they sum to StepTime(model, shape) as often.
+// Adds the rows of `runs` such steps: one per operator, and a last row "host" with the CPU overhead and the kernel gaps
+// between layers. The rows sum to `runs` times StepTime(model, shape).
 void AddStep(const StepModel& model, const StepShape& shape, const char* prefix, double runs,
              std::vector<OperatorEstimate>& rows) {
   std::vector<OperatorEstimate> step;
@@ -147,7 +132,7 @@ void AddStep(const StepModel& model, const StepShape& shape, const char* prefix,
   }
 }
 
-// A chunk of full size at the end of the prefill, all of it where it is whole.
+// The last full chunk of the prefill, or the whole prefill if it is not cut.
 StepShape LastChunk(const Scenario& scenario, double sequences) {
   const Workload& w = scenario.workload;
   const double chunk = std::min(w.fresh_tokens(), ChunkTokens(w, scenario.deployment).value_or(w.fresh_tokens()));
@@ -169,7 +154,7 @@ StepShape MeanStep(const Scenario& scenario, double steps, double decoding, doub
 
 void FillOperators(const Replica& replica, const Served& served, Estimate& estimate) {
   const Scenario& scenario = replica.scenario;
-  const PrefillPool* side = replica.prefill_pool;
+  const PrefillPool* pool = replica.prefill_pool;
   const Speculator* speculator = replica.speculator;
   const double tokens = speculator != nullptr ? speculator->draft_tokens + 1 : 1;
   const double share = speculator != nullptr ? 1 / speculator->accepted : 1;
@@ -181,8 +166,8 @@ void FillOperators(const Replica& replica, const Served& served, Estimate& estim
             speculator->draft_tokens * share, estimate.decode_operators);
   }
   if (scenario.workload.fresh_tokens() <= 0) return;
-  const StepShape prompts = LastChunk(side != nullptr ? side->scenario : scenario, served.prefilled);
-  AddStep(side != nullptr ? side->model : replica.model, prompts, "", 1, estimate.prefill_operators);
+  const StepShape prompts = LastChunk(pool != nullptr ? pool->scenario : scenario, served.prefilled);
+  AddStep(pool != nullptr ? pool->model : replica.model, prompts, "", 1, estimate.prefill_operators);
   if (speculator != nullptr) AddStep(speculator->draft, prompts, "draft_", 1, estimate.prefill_operators);
 }
 

@@ -1,4 +1,4 @@
-// The operators of an estimate as a person reads them: name, formula, inputs, result.
+// The operators of an estimate for a person to check: name, formula, inputs, result.
 #ifndef FORETOKEN_ESTIMATOR_METHODS_EXPLAIN_H_
 #define FORETOKEN_ESTIMATOR_METHODS_EXPLAIN_H_
 
@@ -7,9 +7,8 @@
 
 namespace foretoken {
 
-// Adds the operators of the last full prefill chunk and of the mean decode step, a draft's under names of their own.
-// The rows of each sum to the time of that step, a row "host" with what the host and the gaps between layers add
-// included.
+// Adds the operators of the last full prefill chunk and of the mean decode step. Those of a draft model have the prefix
+// "draft_". A row "host" holds the CPU overhead and the kernel gaps, so that the rows sum to the time of the step.
 void FillOperators(const Replica& replica, const Served& served, Estimate& estimate);
 
 }  // namespace foretoken

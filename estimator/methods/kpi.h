@@ -43,10 +43,10 @@ struct KpiLoad {
 
 struct KpiMachine {
   BytesPerSecond bandwidth;                 // as stated: peak
-  double peak_to_average_bandwidth = 1.25;  // the source's figure
+  double peak_to_average_bandwidth = 1.25;  // the source's value
   FlopsPerSecond peak;                      // in the dtype that is computed in
-  double compute_utilization = 0.25;        // u, the source's figure
-  double parallel_tokens = 128;             // prompt tokens that share one read of the weights, the source's figure
+  double compute_utilization = 0.25;        // u, the source's value
+  double parallel_tokens = 128;             // prompt tokens that share one read of the weights, the source's value
 
   BytesPerSecond AverageBandwidth() const { return bandwidth / peak_to_average_bandwidth; }
   FlopsPerSecond EffectiveRate() const { return peak * compute_utilization; }
@@ -67,14 +67,14 @@ struct KpiRates {
 };
 KpiRates RatesOf(const KpiLoad& load, const KpiMachine& machine);
 
-// The stated bandwidth that `tokens_per_second` of output need.  [S2, inverted]
+// The stated bandwidth that `tokens_per_second` of output require.  [S2, inverted]
 BytesPerSecond BandwidthFor(const KpiLoad& load, const KpiMachine& machine, double tokens_per_second);
 
-// The peak rate that a compute-limited prompt rate needs.  [S2, inverted]
+// The peak rate that a compute-limited prompt rate requires.  [S2, inverted]
 FlopsPerSecond PeakRateFor(const KpiLoad& load, const KpiMachine& machine, double tokens_per_second);
 
-// Without a KV cache: one step computes all `tokens` again while it reads the weights once; the longer of the two.
-// 1,024 tokens of a 7B model at 10 effective TOPS: 1.434 s.  [S2]
+// Without a KV cache: one step computes all `tokens` again while it reads the weights once. It takes the longer of
+// both. 1,024 tokens of a 7B model at 10 effective TOPS: 1.434 s.  [S2]
 TimeParts RecomputeStep(const KpiLoad& load, const KpiMachine& machine, double tokens);
 
 // Tokens from which such a step is bound by arithmetic: 62.5 for that model at 40 GB/s.  [S2]
@@ -100,10 +100,10 @@ Seconds ExposedPrefill(const std::vector<Seconds>& chunk_times, const std::vecto
 //   CACHED, PROMPT_CACHE: cached prefix tokens cost their load, where a link is stated, and no arithmetic;
 //   NONE: the prompt and every step are a RecomputeStep; nothing is cached;
 //   PIPELINED_PROMPT_CACHE: the prefill is ExposedPrefill in chunks of prefill_chunk_tokens (absent: whole).
-// Warns kNotUsed of parts of the scenario that do not apply.
+// Warns kNotUsed of what it ignores (coverage.h).
 //
-// Errors: kNotModelled (seed_scope.h, several devices, a batch); kMissingFigure; kOutOfMemory; kInvalidField: the
-// pipelined prompt cache without prompt_arrival_tokens_per_second.
+// Errors: kNotModelled (coverage.h); kMissingFigure; kOutOfMemory; kInvalidField: the pipelined prompt cache without
+// prompt_arrival_tokens_per_second.
 absl::StatusOr<Estimate> EstimateKpi(const Scenario& scenario, const Detail& detail);
 
 }  // namespace foretoken

@@ -11,23 +11,11 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kMethod = "the KPI method";
-
-bool KeepsCache(const Workload& w) { return w.kv_cache_mode != KvCacheMode::kNone; }
-bool IsPipelined(const Workload& w) { return w.kv_cache_mode == KvCacheMode::kPipelinedPromptCache; }
+constexpr Scope kScope = Scope::kKpi;
 
 absl::Status CheckScope(const Scenario& scenario) {
-  if (absl::Status status = CheckSeedScope(scenario, kMethod); !status.ok()) return status;
-  if (scenario.deployment.devices() != 1) {
-    return Refusal(Reason::kNotModelled, "deployment.tensor_parallel",
-                   absl::StrCat("the KPI method describes one device; ", scenario.deployment.devices(), " asked"));
-  }
-  const Workload& w = scenario.workload;
-  if (w.batch_size != 1) {
-    return Refusal(Reason::kNotModelled, "workload.batch_size",
-                   absl::StrCat("the KPI method describes one user; batch_size ", w.batch_size, " asked"));
-  }
-  if (IsPipelined(w) && !w.prompt_arrival_tokens_per_second) {
+  if (absl::Status status = CheckReferenceScope(scenario, kScope); !status.ok()) return status;
+  if (scenario.workload.prefills_on_arrival() && !scenario.workload.prompt_arrival_tokens_per_second) {
     return Refusal(Reason::kInvalidField, "workload.prompt_arrival_tokens_per_second",
                    "prompt_arrival_tokens_per_second is absent; the pipelined prompt cache needs it");
   }
@@ -37,7 +25,7 @@ absl::Status CheckScope(const Scenario& scenario) {
 KpiLoad LoadOf(const Scenario& scenario) {
   const Model& model = *scenario.model;
   const Workload& w = scenario.workload;
-  double context = KeepsCache(w) ? static_cast<double>(w.prompt_tokens) + w.output_tokens : 0;
+  double context = w.keeps_kv_cache() ? static_cast<double>(w.prompt_tokens) + w.output_tokens : 0;
   if (model.max_position_embeddings) context = std::min<double>(context, *model.max_position_embeddings);
   const double parameters = CountParameters(model).Active();
   return {.parameters = parameters,
@@ -64,28 +52,28 @@ absl::StatusOr<KpiMachine> MachineOf(const Scenario& scenario, std::vector<Warni
 }
 
 // Tokens to prefill: what is not cached.
-double FreshTokens(const Workload& w) { return KeepsCache(w) ? w.fresh_tokens() : w.prompt_tokens; }
+double FreshTokens(const Workload& w) { return w.keeps_kv_cache() ? w.fresh_tokens() : w.prompt_tokens; }
 
-// What is left of a prefill of the fresh tokens at `rate` when the last of them is there.
+// The part of a prefill of the fresh tokens at `rate` that remains when the last of them has arrived.
 Seconds PrefillTime(const Scenario& scenario, double rate) {
   const Workload& w = scenario.workload;
   const double tokens = FreshTokens(w);
-  if (!IsPipelined(w) || tokens == 0) return Seconds(tokens / rate);
+  if (!w.prefills_on_arrival() || tokens == 0) return Seconds(tokens / rate);
   const double chunk = std::min<double>(scenario.deployment.prefill_chunk_tokens.value_or(w.prompt_tokens), tokens);
   return ExposedPrefill(tokens, chunk, rate, *w.prompt_arrival_tokens_per_second);
 }
 
-// The cached prefix comes over its link first, if it is not resident.
+// The time to load the cached prefix over its link, if it is not resident.
 Seconds PrefixLoad(const Scenario& scenario) {
   const Workload& w = scenario.workload;
-  if (!KeepsCache(w) || !w.prefix_load) return Seconds(0);
+  if (!w.keeps_kv_cache() || !w.prefix_load) return Seconds(0);
   return w.cached_prefix_tokens * KvBytesPerToken(*scenario.model, scenario.deployment.kv_cache_dtype) / *w.prefix_load;
 }
 
 TimeParts PrefillParts(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
   const Workload& w = scenario.workload;
   if (w.prompt_tokens == 0) return {};
-  if (!KeepsCache(w)) return RecomputeStep(load, machine, w.prompt_tokens);
+  if (!w.keeps_kv_cache()) return RecomputeStep(load, machine, w.prompt_tokens);
   const KpiRates rates = RatesOf(load, machine);
   const Seconds time = PrefillTime(scenario, rates.prompt);
   const Seconds compute = time * (rates.prompt / rates.compute);
@@ -94,7 +82,7 @@ TimeParts PrefillParts(const Scenario& scenario, const KpiLoad& load, const KpiM
 
 TimeParts DecodeParts(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
   const Workload& w = scenario.workload;
-  if (!KeepsCache(w)) return RecomputeTotal(load, machine, w.prompt_tokens, w.output_tokens);
+  if (!w.keeps_kv_cache()) return RecomputeTotal(load, machine, w.prompt_tokens, w.output_tokens);
   return {.memory = w.output_tokens * BytesPerOutputToken(load) / machine.AverageBandwidth()};
 }
 
@@ -107,15 +95,15 @@ void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& 
   estimate.e2e.time = estimate.prefill.time + estimate.decode.time;
 }
 
-// The compute-limited TTFT, and what an objective needs of the machine.
+// The compute-limited TTFT, and the specs that the SLO requires of the machine.
 KpiFigures FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
   const Workload& w = scenario.workload;
   const Seconds loaded = PrefixLoad(scenario);
   KpiFigures figures{.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + loaded};
-  if (!scenario.slo || !KeepsCache(w)) return figures;
+  if (!scenario.slo || !w.keeps_kv_cache()) return figures;
   const auto& [max_ttft, max_tpot, max_e2e] = *scenario.slo;
   if (max_tpot) figures.bandwidth_for_tpot = BandwidthFor(load, machine, 1 / max_tpot->value());
-  if (max_ttft && !IsPipelined(w) && *max_ttft > loaded && FreshTokens(w) > 0) {
+  if (max_ttft && !w.prefills_on_arrival() && *max_ttft > loaded && FreshTokens(w) > 0) {
     figures.peak_for_ttft = PeakRateFor(load, machine, FreshTokens(w) / (*max_ttft - loaded).value());
   }
   return figures;
@@ -125,7 +113,7 @@ void FillRates(const Scenario& scenario, const KpiLoad& load, const KpiMachine& 
   estimate.throughput = StaticThroughput(scenario, estimate.tpot.time, estimate.e2e.time);
   estimate.mbu = ModelBandwidthUtilization(load.weights, load.kv_bytes, estimate.tpot.time, machine.bandwidth);
   const double tokens = FreshTokens(scenario.workload);
-  if (tokens > 0 && !IsPipelined(scenario.workload)) {  // pipelined, most of the work is not in TTFT
+  if (tokens > 0 && !scenario.workload.prefills_on_arrival()) {  // pipelined, most of the work is not in TTFT
     estimate.mfu = tokens * OpsPerPromptToken(load) / estimate.ttft.time / machine.peak;
   }
 }
@@ -137,26 +125,15 @@ std::vector<Seconds> TokenLatencies(const Scenario& scenario, const KpiLoad& loa
   latencies.reserve(static_cast<size_t>(w.output_tokens) + 1);
   for (int i = 0; i < w.output_tokens; ++i) {
     const double tokens = static_cast<double>(w.prompt_tokens) + i;
-    latencies.push_back(KeepsCache(w) ? estimate.tpot.time : RecomputeStep(load, machine, tokens).Total());
+    latencies.push_back(w.keeps_kv_cache() ? estimate.tpot.time : RecomputeStep(load, machine, tokens).Total());
   }
   return latencies;
 }
 
-void WarnParts(const Scenario& scenario, std::vector<Warning>& warnings) {
-  WarnNotUsed(scenario, kMethod, warnings);
+void AddWarnings(const Scenario& scenario, std::vector<Warning>& warnings) {
+  WarnOfIgnored(scenario, kScope, FeatureGroup::kInputs, warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
-  const auto warn = [&](bool applies, const char* field, const char* message) {
-    if (applies) warnings.push_back({WarningCode::kNotUsed, message, field});
-  };
-  const Workload& w = scenario.workload;
-  warn(!KeepsCache(w) && w.cached_prefix_tokens > 0, "workload.cached_prefix_tokens",
-       "without a KV cache the KPI method has no cached prefix");
-  warn(!KeepsCache(w) && w.kv_cache_written_back, "workload.kv_cache_written_back",
-       "without a KV cache the KPI method writes none back");
-  warn(scenario.model->mixture_of_experts.has_value(), "model_spec.mixture_of_experts",
-       "the KPI method reads one token's experts for all parallel prompt tokens");
-  warn(scenario.model->sliding_window.has_value(), "model_spec.sliding_window",
-       "the KPI method reads the whole context in every layer");
+  WarnOfIgnored(scenario, kScope, FeatureGroup::kAssumptions, warnings);
 }
 
 }  // namespace
@@ -166,7 +143,7 @@ absl::StatusOr<Estimate> EstimateKpi(const Scenario& scenario, const Detail& det
   Estimate estimate{.method = Method::kKpi};
   const absl::StatusOr<KpiMachine> machine = MachineOf(scenario, estimate.warnings);
   if (!machine.ok()) return machine.status();
-  const absl::StatusOr<std::optional<MemoryUse>> memory = SeedMemory(scenario, estimate.warnings);
+  const absl::StatusOr<std::optional<MemoryUse>> memory = ReferenceMemory(scenario, estimate.warnings);
   if (!memory.ok()) return memory.status();
 
   const KpiLoad load = LoadOf(scenario);
@@ -175,7 +152,7 @@ absl::StatusOr<Estimate> EstimateKpi(const Scenario& scenario, const Detail& det
   estimate.kpi = FiguresOf(scenario, load, *machine);
   estimate.memory = *memory;
   if (detail.token_latencies) estimate.token_latencies = TokenLatencies(scenario, load, *machine, estimate);
-  WarnParts(scenario, estimate.warnings);
+  AddWarnings(scenario, estimate.warnings);
   return estimate;
 }
 

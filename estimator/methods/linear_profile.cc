@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kMethod = "the linear profile";
+constexpr Scope kScope = Scope::kLinearProfile;
 constexpr double kBandwidthUtilization = 0.6;  // the source's constant [S1]
 constexpr double kLinearPrefillTokens = 2048;  // up to here the source found prefill linear [S1]
 constexpr std::string_view kRateField = "hardware_spec.linear_profiles.prefill_tokens_per_second";
@@ -38,21 +38,6 @@ absl::Status NoProfile(const Scenario& scenario) {
   return Refusal(Reason::kNoProfile, "hardware_spec.linear_profiles",
                  absl::StrCat("hardware ", scenario.hardware->id, " has no linear profile of ",
                               Describe(ProfileKeyOf(scenario)), "; it has ", found.empty() ? "none" : found));
-}
-
-// What the profile's two numbers were not measured under.
-absl::Status CheckScope(const Scenario& scenario) {
-  if (absl::Status status = CheckSeedScope(scenario, kMethod); !status.ok()) return status;
-  const Workload& w = scenario.workload;
-  if (w.kv_cache_mode == KvCacheMode::kNone || w.kv_cache_mode == KvCacheMode::kPipelinedPromptCache) {
-    return Refusal(Reason::kNotModelled, "workload.kv_cache_mode",
-                   "the linear profile models the KV cache modes CACHED and PROMPT_CACHE only");
-  }
-  if (w.prefix_load) {
-    return Refusal(Reason::kNotModelled, "workload.prefix_load_bytes_per_second",
-                   "the linear profile does not model the load of a cached prefix");
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<Seconds> PrefillTime(const LinearProfile& profile, double tokens) {
@@ -86,18 +71,6 @@ void WarnExtrapolated(const LinearProfile& profile, double tokens, std::vector<W
   warnings.push_back({WarningCode::kExtrapolated,
                       absl::StrCat("prefill of ", tokens, " tokens; the profile is linear from ", low, " to ", high),
                       "workload.prompt_tokens"});
-}
-
-// The formula reads all weights and the whole context at every step, which these models do not.
-void WarnModel(const Model& model, std::vector<Warning>& warnings) {
-  if (model.mixture_of_experts) {
-    warnings.push_back({WarningCode::kNotUsed, "the linear profile reads every expert at every step",
-                        "model_spec.mixture_of_experts"});
-  }
-  if (model.sliding_window) {
-    warnings.push_back({WarningCode::kNotUsed, "the linear profile reads the whole context in every layer",
-                        "model_spec.sliding_window"});
-  }
 }
 
 // Over the peak of all devices of a replica, at the mean step.
@@ -178,7 +151,7 @@ const LinearProfile* FindProfile(const Scenario& scenario) {
 
 absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const LinearProfile& profile,
                                                const Detail& detail) {
-  if (const absl::Status status = CheckScope(scenario); !status.ok()) return status;
+  if (const absl::Status status = CheckReferenceScope(scenario, kScope); !status.ok()) return status;
   Estimate estimate{.method = Method::kLinearProfile, .devices = scenario.deployment.devices()};
   const double batch = scenario.deployment.PerReplica(scenario.workload.batch_size);
   const double tokens = batch * scenario.workload.fresh_tokens();
@@ -186,7 +159,7 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
   if (!prefill.ok()) return prefill.status();
   const absl::StatusOr<BytesPerSecond> bandwidth = EffectiveBandwidth(scenario, profile, estimate.warnings);
   if (!bandwidth.ok()) return bandwidth.status();
-  const absl::StatusOr<std::optional<MemoryUse>> memory = SeedMemory(scenario, estimate.warnings);
+  const absl::StatusOr<std::optional<MemoryUse>> memory = ReferenceMemory(scenario, estimate.warnings);
   if (!memory.ok()) return memory.status();
 
   const LinearDecode decode = LinearDecodeOf(scenario, batch, *bandwidth);
@@ -198,9 +171,9 @@ absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const L
     estimate.token_latencies = LinearLatencies(*prefill, decode, scenario.workload.output_tokens);
   }
   WarnExtrapolated(profile, tokens, estimate.warnings);
-  WarnModel(*scenario.model, estimate.warnings);
+  WarnOfIgnored(scenario, kScope, FeatureGroup::kAssumptions, estimate.warnings);
   WarnOfContext(*scenario.model, scenario.workload, estimate.warnings);
-  WarnNotUsed(scenario, kMethod, estimate.warnings);
+  WarnOfIgnored(scenario, kScope, FeatureGroup::kInputs, estimate.warnings);
   return estimate;
 }
 

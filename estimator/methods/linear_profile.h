@@ -29,7 +29,7 @@
 
 namespace foretoken {
 
-// What decode reads, and how fast. All devices of one replica together.
+// The input of decode, for all devices of one replica together.
 struct LinearDecode {
   Bytes weights;             // S_w
   Bytes kv_per_token;        // s_kv
@@ -61,23 +61,23 @@ Seconds LinearDecodeTotalReadme(const LinearDecode& decode, double steps);
 // The prefill, then each of `steps` steps: the source's latencies[], steps + 1 entries.  [S1]
 std::vector<Seconds> LinearLatencies(Seconds prefill, const LinearDecode& decode, int steps);
 
-// What decode of the scenario reads with `batch` sequences on a replica: all parameters at the weight dtype.
+// The decode of the scenario with `batch` sequences on a replica. It reads all parameters at the weight dtype.
 LinearDecode LinearDecodeOf(const Scenario& scenario, double batch, BytesPerSecond bandwidth);
 
-// What a profile has to be made of to answer the scenario.
+// The key of a profile that can answer the scenario.
 ProfileKey ProfileKeyOf(const Scenario& scenario);
 
-// The profile made of exactly this model, engine, parallelism and dtypes; null where there is none. It lives as long
-// as the scenario's hardware.
+// The profile of exactly this model, engine, parallelism and dtypes; null if there is none. It lives as long as the
+// scenario's hardware.
 const LinearProfile* FindProfile(const Scenario& scenario);
 
 // Estimates by `profile`. Weights count all parameters at the deployment's weight dtype. Cached prefix tokens are not
-// prefilled [ours]. Without an effective bandwidth decode takes 60% of the peak of the tensor-parallel devices, the
-// source's figure; pipeline stages read one after the other. Prefill has no parts; decode is all memory.
-// Warns kExtrapolated outside the profiled prefill sizes (where none are stated, above the 2,048 tokens up to which
-// the source found prefill linear) and kNotUsed for parts of the scenario that do not apply.
+// prefilled [ours]. Without an effective bandwidth, decode reaches 60% of the peak of the tensor-parallel devices, the
+// source's value, because pipeline stages read one after the other. Prefill has no parts; decode is all memory.
+// Warns kExtrapolated outside the profiled prefill sizes (if none are stated, above the 2,048 tokens up to which the
+// source found prefill linear), and kNotUsed of what it ignores (coverage.h).
 //
-// Errors: kNotModelled (seed_scope.h), kMissingFigure, kOutOfMemory.
+// Errors: kNotModelled (coverage.h), kMissingFigure, kOutOfMemory.
 absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const LinearProfile& profile,
                                                const Detail& detail);
 

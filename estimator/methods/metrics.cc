@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// Devices of both sides, where prefill has its own.
+// Devices of both pools, if prefill has its own.
 int DevicesOf(const Scenario& scenario, const Served& served) {
   if (!served.disaggregation) return scenario.deployment.devices();
   return served.disaggregation->prefill_devices +
@@ -23,7 +23,9 @@ int DevicesOf(const Scenario& scenario, const Served& served) {
 void FillMetrics(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate) {
   estimate.devices = DevicesOf(replica.scenario, served);
   estimate.waves = static_cast<int>(served.waves);
-  const double fed = served.running_batches.empty() ? served.held : served.running;  // those that hold more are no more
+  const double fed = served.running_batches.empty()
+                         ? served.held
+                         : served.running;  // sequences of longer contexts count as several in `held`
   estimate.memory = MemoryOf(replica.scenario, replica.model, replica.capacity, served.held, fed);
   FillPhase(served.prefill, provenance, estimate.prefill);
   FillPhase(served.decode, provenance, estimate.decode);

@@ -1,4 +1,4 @@
-// The figures of an estimate that follow from what one request meets: times, rates, memory, utilisations, energy.
+// The metrics of an estimate: latencies, rates, memory, utilisations and energy, from the times that one request meets.
 #ifndef FORETOKEN_ESTIMATOR_METHODS_METRICS_H_
 #define FORETOKEN_ESTIMATOR_METHODS_METRICS_H_
 
@@ -7,11 +7,10 @@
 
 namespace foretoken {
 
-// Sets every figure but the method, the warnings, the details, and what FillVerdicts does, whatever was there.
+// Sets every metric of `estimate`. Leaves its method, warnings and details, and the fields that FillVerdicts sets.
 void FillMetrics(const Replica& replica, const Served& served, Provenance provenance, Estimate& estimate);
 
-// What the figures mean to the caller: the bands that the calibration (may be null) puts around the times, the cost at
-// the scenario's price, the verdict against its objective.
+// Adds the error bands of the calibration (may be null), the cost at the scenario's price, and the verdict on its SLO.
 void FillVerdicts(const Scenario& scenario, const Calibration* calibration, Estimate& estimate);
 
 }  // namespace foretoken

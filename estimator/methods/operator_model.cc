@@ -14,13 +14,14 @@
 #include "estimator/phases/capacity.h"
 #include "estimator/scenario/calibration.h"
 #include "estimator/scenario/output_lengths.h"
+#include "estimator/serving/coverage.h"
 #include "estimator/serving/serve.h"
 
 namespace foretoken {
 namespace {
 
-// Versions of an engine differ, at times by factors. An engine that nobody has measured, or a slip of the pen, is
-// answered as if none was named. Under continuous batching every engine may be, so that the provenance says it all.
+// Warns of an engine without measurements, because versions of an engine can differ by factors. An unknown or misspelt
+// engine is answered as if none was named. Under continuous batching the provenance says so already.
 void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
   const std::string& engine = scenario.deployment.engine;
   if (engine.empty() || efficiencies.speed_of_light) return;
@@ -41,17 +42,7 @@ void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, st
 }
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
-  const Workload& w = scenario.workload;
-  WarnOfUnused(
-      {{w.kv_cache_written_back, "workload.kv_cache_written_back"},
-       {w.batching_window && w.batching != BatchingPolicy::kDynamic, "workload.batching_window_seconds"},
-       {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
-        "workload.prompt_arrival_tokens_per_second"},
-       {scenario.deployment.expert_parallel > 1 && !scenario.model->mixture_of_experts, "deployment.expert_parallel"},
-       {scenario.deployment.expert_exchange != ExpertExchange::kAllGather &&
-            (!shard.experts || shard.experts->replicas <= 1),
-        "deployment.expert_exchange"}},
-      "this scenario", warnings);
+  WarnOfIgnored(scenario, PolicyOf(scenario), FeatureGroup::kInputs, warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
   if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
   if (shard.heads_padded) {
@@ -62,7 +53,7 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
   }
 }
 
-// The scenario with outputs of one length; null: it has them.
+// The scenario with one output length in place of a distribution; null if it has no distribution.
 std::unique_ptr<const Scenario> WithBatchLength(const Scenario& asked) {
   if (!asked.workload.output_lengths) return nullptr;
   auto scenario = std::make_unique<Scenario>(asked);
@@ -70,13 +61,13 @@ std::unique_ptr<const Scenario> WithBatchLength(const Scenario& asked) {
   return scenario;
 }
 
-// What works beside the scenario's own replicas of its model.
+// The draft model and the prefill pool that work beside the scenario's own replicas.
 struct Others {
   std::optional<Speculator> speculator;
   std::optional<PrefillPool> prefill_pool;
 };
 
-// Null where nothing does.
+// Null without both.
 absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenario, const Efficiencies& efficiencies,
                                                          std::vector<Warning>& warnings) {
   if (!scenario.speculation && !scenario.disaggregation) return nullptr;
@@ -94,7 +85,7 @@ absl::StatusOr<std::unique_ptr<const Others>> MakeOthers(const Scenario& scenari
   return others;
 }
 
-// `others`: null where there are none.
+// `others` may be null.
 Replica MakeReplica(const Scenario& scenario, const StepModel& model, const Capacity& capacity, const Others* others,
                     const Detail& detail) {
   Replica replica{.scenario = scenario, .model = model, .capacity = capacity};

@@ -16,19 +16,19 @@
 
 namespace foretoken {
 
-// Whose constants the operator model takes.
+// The constants that the operator model takes, and their source.
 struct OperatorMethod {
   const Efficiencies* efficiencies = nullptr;
   Provenance provenance = Provenance::kUnspecified;
   const Calibration* calibration = nullptr;  // null: none
 };
 
-// The scenario's calibration (of its very hardware, carried over from its engine's other devices, or of any engine and
-// device), or the generic prior; the speed of light where the scenario asks for it.
+// The scenario's calibration, or the generic prior without one; the speed of light if the scenario requests it. The
+// calibration is of this device, transferred from other devices of the engine, or of any engine and device.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
-// Fills `estimate`, whatever it held; after an error it holds nothing to be used. Errors: kUnsupportedModel; those of
-// MakeStepModel; those of Serve (serving.h).
+// Fills `estimate`, whose old content is lost; after an error its content is undefined. Errors: kUnsupportedModel;
+// those of MakeStepModel; those of Serve (serve.h).
 absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 

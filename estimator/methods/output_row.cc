@@ -9,23 +9,21 @@
 #include "estimator/phases/memory_use.h"
 #include "estimator/scenario/memory.h"
 #include "estimator/serving/batch.h"
+#include "estimator/serving/coverage.h"
 
 namespace foretoken {
 namespace {
 
 // One batch of whole sequences that decode with a KV cache, by the operator model, whatever the output.
 bool IsCovered(const Scenario& scenario) {
-  const Workload& w = scenario.workload;
   const LinearProfile* profile = scenario.method == Method::kBestAvailable ? FindProfile(scenario) : nullptr;
   const bool by_operators = scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
                             (scenario.method == Method::kBestAvailable && (profile == nullptr || profile->superseded));
-  return by_operators && scenario.model->unsupported_reason.empty() && w.batching == BatchingPolicy::kStatic &&
-         w.kv_cache_mode != KvCacheMode::kNone && w.output_tokens > 1 && !w.output_lengths &&
-         !w.request_rate_per_second && !scenario.live_load && !scenario.speculation && !scenario.disaggregation &&
-         scenario.deployment.attention_kernel == AttentionKernel::kFlash;  // naive scores grow with the output
+  return by_operators && scenario.model->unsupported_reason.empty() && scenario.workload.output_tokens > 1 &&
+         Covers(scenario, Scope::kOutputRow);
 }
 
-// What the times of a row's points share.
+// Inputs that the times of all points share.
 struct RowTimes {
   double prefill, batch, devices;
 };
@@ -55,7 +53,7 @@ FORETOKEN_WIDE_VECTORS void FillKv(const Shard& shard, double prompt, OutputBloc
   for (int i = 0; i < b.count; ++i) b.kv_per_sequence[i] = KvOfTokens(shard, b.kv_per_sequence[i]).value();
 }
 
-// Adds what the mean decode step of every point reads of a layer group's KV cache.
+// Adds the KV cache of a layer group that the mean decode step of every point reads.
 FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup group, double read, double prompt,
                                       const OutputBlock& b, double* __restrict out) {
   for (int i = 0; i < b.count; ++i) {

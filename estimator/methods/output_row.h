@@ -1,14 +1,14 @@
-// One static batch at many output lengths: a row of a sweep. What the output does not change (the prefill, the curve of
-// a decode step, what of the memory is not KV cache) is computed once, the rest in columns, several at a time; the same
-// formulas as for one estimate, so that every figure has the same bits.
+// One static batch at many output lengths, as a sweep asks for it. The prefill, the curve of a decode step and the
+// memory beside the KV cache do not depend on the output and are computed once. The rest is computed in columns, with
+// the same formulas as one estimate, so that every metric has the same bits.
 //
 //   std::optional<OutputRow> row;
 //   OutputRow::Make(scenario, memo, row);   // at its shortest output
 //   OutputBlock block;
 //   int rows = row->Compute(outputs, 100, block);   // block.tpot[0], block.tpot[1], ...
 //
-// Leaves out what does not run as one batch with a KV cache: Make then gives nothing, and ComputeEstimate has to be
-// asked point by point.
+// Leaves out what does not run as one batch with a KV cache (Scope::kOutputRow of coverage.h): Make then gives nothing,
+// and ComputeEstimate answers point by point.
 #ifndef FORETOKEN_ESTIMATOR_METHODS_OUTPUT_ROW_H_
 #define FORETOKEN_ESTIMATOR_METHODS_OUTPUT_ROW_H_
 
@@ -25,7 +25,7 @@
 
 namespace foretoken {
 
-// Consecutive points of a row: the figures that many ask for, a column each.
+// Consecutive points of a row, with a column for each of the usual metrics.
 struct OutputBlock {
   static constexpr int kMost = TimePartsColumns::kMost;
   using Column = TimePartsColumns::Column;
@@ -46,20 +46,20 @@ struct OutputBlock {
 // from, unchanged.
 class OutputRow {
  public:
-  // Makes `row` the scenario's; nothing where the scenario is not covered, or does not fit in memory.
+  // Makes `row` from the scenario; empties it if the scenario is not covered, or does not fit in memory.
   static void Make(const Scenario& scenario, StepModelMemo& memo, std::optional<OutputRow>& row);
 
-  // Of a scenario that is covered. For Make.
+  // For Make alone. REQUIRES: a covered scenario.
   OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method);
 
-  // The estimate of the scenario as it was given: what all points of the row share is right in it.
+  // The estimate of the scenario as given. Its fields that do not depend on the output hold for all points.
   const Estimate& shared() const { return shared_; }
 
-  // Figures of the first points of `output_tokens`, which rises: up to the first that does not fit in memory, and up to
-  // OutputBlock::kMost. How many. REQUIRES: more than one output token, no fewer than the scenario's.
+  // Computes the first points of `output_tokens`, which rises: up to the first point that does not fit in memory, at
+  // most OutputBlock::kMost. Returns their number. REQUIRES: more than one output token, no fewer than the scenario's.
   int Compute(const double* output_tokens, int count, OutputBlock& block) const;
 
-  // One figure of every point of the block.
+  // One metric of every point of the block.
   void KvCacheBytes(const OutputBlock& block, double* out) const;
   void FreeBytes(const OutputBlock& block, double* out) const;
   void LargestBatches(const OutputBlock& block, double* out) const;

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// On stated peaks, where there are any.
+// The batch at which decode on stated peaks is compute-bound; absent without these specs.
 std::optional<double> BatchInBalance(const Scenario& scenario) {
   const Hardware& hardware = *scenario.hardware;
   const Deployment& deployment = scenario.deployment;
@@ -43,43 +43,9 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
 
 }  // namespace
 
-absl::Status CheckSeedScope(const Scenario& scenario, const char* method) {
+absl::Status CheckReferenceScope(const Scenario& scenario, Scope method) {
   if (absl::Status supported = CheckSupported(*scenario.model, "model_id"); !supported.ok()) return supported;
-  const Workload& w = scenario.workload;
-  const StatedPart parts[] = {
-      {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
-      {w.request_rate_per_second.has_value(), "workload.request_rate_per_second"},
-      {w.batching != BatchingPolicy::kStatic, "workload.batching_policy"},
-      {w.output_lengths.has_value(), "workload.output_length_distribution"},
-      {scenario.speculation.has_value(), "speculative_decoding"},
-      {scenario.disaggregation.has_value(), "disaggregated_prefill"},
-      {w.tokenizer_tokens_per_second.has_value(), "workload.tokenizer_tokens_per_second"},
-      {scenario.deployment.attention_kernel == AttentionKernel::kNaive, "deployment.attention_kernel"},
-  };
-  for (const StatedPart& part : parts) {
-    if (!part.stated) continue;
-    return Refusal(Reason::kNotModelled, part.field, absl::StrCat(method, " does not model ", part.field));
-  }
-  return absl::OkStatus();
-}
-
-void WarnNotUsed(const Scenario& scenario, const char* method, std::vector<Warning>& warnings) {
-  const Deployment defaults;
-  const Deployment& d = scenario.deployment;
-  const Workload& w = scenario.workload;
-  const StatedPart parts[] = {
-      {d.unfused_elementwise, "deployment.unfused_elementwise"},
-      {d.roofline_exponent != defaults.roofline_exponent, "deployment.roofline_exponent"},
-      {d.expert_exchange != defaults.expert_exchange, "deployment.expert_exchange"},
-      {d.scale_out.has_value(), "deployment.scale_out_bytes_per_second"},
-      {d.devices_per_node.has_value(), "deployment.devices_per_node"},
-      {w.prompt_arrival_tokens_per_second && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
-       "workload.prompt_arrival_tokens_per_second"},
-      {d.prefill_chunk_tokens && w.kv_cache_mode != KvCacheMode::kPipelinedPromptCache,
-       "deployment.prefill_chunk_tokens"},
-      {w.batching_window.has_value(), "workload.batching_window_seconds"},
-  };
-  WarnOfUnused(parts, method, warnings);
+  return CheckCovered(scenario, method);
 }
 
 Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e) {
@@ -87,7 +53,7 @@ Throughput StaticThroughput(const Scenario& scenario, Seconds tpot, Seconds e2e)
   return ThroughputOf(w.batch_size / e2e.value(), w.output_tokens, scenario.deployment.devices(), tpot);
 }
 
-absl::StatusOr<std::optional<MemoryUse>> SeedMemory(const Scenario& scenario, std::vector<Warning>& warnings) {
+absl::StatusOr<std::optional<MemoryUse>> ReferenceMemory(const Scenario& scenario, std::vector<Warning>& warnings) {
   const Hardware& hardware = *scenario.hardware;
   if (!hardware.memory_capacity) {
     warnings.push_back(
@@ -98,7 +64,7 @@ absl::StatusOr<std::optional<MemoryUse>> SeedMemory(const Scenario& scenario, st
   }
   const Machine machine{.memory_capacity = *hardware.memory_capacity};
   const Capacity capacity = MeasureCapacity(scenario, MakeShard(*scenario.model, scenario.deployment), machine);
-  // Waves of a smaller batch would be other batches than the method was asked about, so they are refused too.
+  // Sequential batches of fewer sequences are refused too, because they would not be the requested batch.
   if (!capacity.Fits()) return OutOfMemory(scenario, capacity, machine);
   return UseOf(scenario, capacity);
 }

@@ -7,8 +7,8 @@
 
 namespace foretoken {
 
-// Headroom is the smallest of (bound - estimate)/bound over the bounds that are given: 0.25 means a quarter of the
-// tightest bound is left. Feasible when it is not negative. Without any bound: unspecified, no headroom.
+// Headroom is the smallest (bound - estimate) / bound over the stated bounds: 0.25 means that a quarter of the tightest
+// bound is left. A scenario is feasible if it is not negative. Without a bound: unspecified, no headroom.
 SloVerdict JudgeSlo(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2e);
 
 }  // namespace foretoken

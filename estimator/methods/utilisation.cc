@@ -7,13 +7,13 @@
 namespace foretoken {
 namespace {
 
-// What one step of decoding sequences reads on one device.
+// Bytes that one decode step reads on one device.
 struct Reads {
   Bytes weights;
   Bytes kv;
 };
 
-// Each of the crew is fed `tokens`.
+// Each sequence of the batch is fed `tokens`.
 Reads StepReads(const StepModel& model, const RunningBatch& batch, const Steps& steps, double tokens = 1) {
   Reads reads{.weights = WeightsRead(model, batch.running, tokens)};
   const Steps of_others{.prompt = batch.others_context, .count = std::max(1.0, batch.share * steps.count)};
@@ -25,7 +25,7 @@ Reads StepReads(const StepModel& model, const RunningBatch& batch, const Steps& 
   return reads;
 }
 
-// The same of a round, per token that it yields.
+// The same for a speculative step, per token that it yields.
 Reads RoundReads(const Replica& replica, const RunningBatch& batch, const Steps& steps) {
   const Speculator& s = *replica.speculator;
   const Reads verify = StepReads(replica.model, batch, steps, s.draft_tokens + 1);
@@ -38,7 +38,7 @@ Reads ReadsOf(const Replica& replica, const RunningBatch& batch, const Steps& st
   return replica.speculator != nullptr ? RoundReads(replica, batch, steps) : StepReads(replica.model, batch, steps);
 }
 
-// The mean over those that decode together while the request does.
+// The mean over the running batches while the request decodes.
 Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps) {
   if (served.running_batches.empty()) return ReadsOf(replica, {.running = served.running, .read = served.read}, steps);
   Reads mean;
@@ -56,7 +56,7 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
   Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
-  if (w.kv_cache_mode == KvCacheMode::kNone) mean.kv = Bytes(0);
+  if (!w.keeps_kv_cache()) mean.kv = Bytes(0);
   return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }
 

@@ -8,12 +8,12 @@
 
 namespace foretoken {
 
-// MBU of the mean decode step: weights that the running sequences read in `tpot`, and the KV of what they hold. Of a
-// speculative round the reads of both models, over the tokens that it yields.
+// MBU of the mean decode step: the weights and the KV cache that the running batch reads in `tpot`, over the peak. A
+// speculative step counts the reads of both models, divided by the tokens that it yields.
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot);
 
-// MFU: FLOPs of the prefill on one device, a draft's included, over what its matrix units could do in the time that it
-// takes without waiting. Nothing to prefill: nothing.
+// MFU of the prefill: its FLOPs on one device, a draft model's included, over the FLOPs that the matrix units can do in
+// the time of the prefill without waiting. Absent if there is nothing to prefill.
 std::optional<double> PrefillUtilization(const Replica& replica, const Served& served);
 
 }  // namespace foretoken

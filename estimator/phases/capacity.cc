@@ -86,12 +86,12 @@ double LargestBatch(const BatchBytes& bytes, Bytes room) {
 
 Capacity MeasureCapacity(const Scenario& scenario, const Shard& shard, const Machine& machine) {
   const Workload& w = scenario.workload;
-  const bool keeps = w.kv_cache_mode != KvCacheMode::kNone;
   Capacity c;
   c.usable = machine.memory_capacity * scenario.deployment.memory_utilization;
   c.batch = scenario.deployment.PerReplica(w.batch_size);
   c.activations = ActivationBytes(scenario, shard);
-  const double context = keeps ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
+  const double context =
+      w.keeps_kv_cache() ? static_cast<double>(w.prompt_tokens) + w.output_tokens + DraftTokens(scenario) : 0;
   AddModel(shard, context, c);
   if (scenario.speculation) {
     AddModel(MakeShard(*scenario.speculation->draft, DraftDeployment(scenario)), context, c);

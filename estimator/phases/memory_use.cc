@@ -6,7 +6,7 @@ namespace foretoken {
 
 std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step) {
   if (scenario.model->mixture_of_experts || scenario.speculation) return std::nullopt;
-  if (scenario.workload.kv_cache_mode == KvCacheMode::kNone) return std::nullopt;  // a step is a prefill
+  if (!scenario.workload.keeps_kv_cache()) return std::nullopt;  // a step is a prefill
   step.context = scenario.workload.mean_context();
   return ComputeBoundBatch(step);
 }

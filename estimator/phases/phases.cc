@@ -73,9 +73,9 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
                        double sequences) {
   if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
   const PrefillShape shape = PromptShape(workload, deployment, sequences);
-  const bool pipelined = workload.kv_cache_mode == KvCacheMode::kPipelinedPromptCache;
-  TimeParts parts =
-      pipelined ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second) : PrefillTime(model, shape);
+  TimeParts parts = workload.prefills_on_arrival()
+                        ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second)
+                        : PrefillTime(model, shape);
   parts.communication += PrefixLoad(model, workload, sequences);
   if (workload.tokenizer_tokens_per_second) {
     parts.host += Seconds(workload.prompt_tokens / *workload.tokenizer_tokens_per_second);
@@ -88,7 +88,7 @@ DecodePhase::DecodePhase(const StepModel& model, const Workload& workload, doubl
     : model_(&model),
       prompt_(workload.prompt_tokens == 0 ? 1 : workload.prompt_tokens),
       sequences_(Microbatch(model, sequences)),
-      recomputes_(workload.kv_cache_mode == KvCacheMode::kNone),
+      recomputes_(!workload.keeps_kv_cache()),
       curve_(model, speculator, sequences_) {}
 
 TimeParts DecodePhase::RecomputeStep(double j) const {

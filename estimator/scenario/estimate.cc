@@ -36,11 +36,4 @@ Throughput ThroughputOf(double requests_per_second, double output_tokens, int de
           .requests_per_second = requests_per_second};
 }
 
-void WarnOfUnused(absl::Span<const StatedPart> parts, const char* method, std::vector<Warning>& warnings) {
-  for (const StatedPart& part : parts) {
-    if (!part.stated) continue;
-    warnings.push_back({WarningCode::kNotUsed, absl::StrCat(method, " does not use ", part.field), part.field});
-  }
-}
-
 }  // namespace foretoken

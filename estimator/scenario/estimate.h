@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "estimator/base/units.h"
 #include "estimator/scenario/scenario.h"
 
@@ -40,15 +39,6 @@ struct Warning {
 
 // Warns kContextTooLong where prompt and output together exceed the context length of the model.
 void WarnOfContext(const Model& model, const Workload& workload, std::vector<Warning>& warnings);
-
-// A part of a scenario: whether it is stated, and where.
-struct StatedPart {
-  bool stated;
-  const char* field;
-};
-
-// Warns kNotUsed of every part that is stated, because `method` does not use it.
-void WarnOfUnused(absl::Span<const StatedPart> parts, const char* method, std::vector<Warning>& warnings);
 
 // A time split by what it is spent on. The parts sum to Total().
 struct TimeParts {

@@ -128,7 +128,11 @@ struct Workload {
 
   // Prompt tokens to prefill: without the cached prefix.
   int fresh_tokens() const { return prompt_tokens - cached_prefix_tokens; }
-  // Context halfway through the output: its mean over the decode of a sequence.
+  // Whether decode steps read the keys and values of earlier tokens from a cache, and do not compute them again.
+  bool keeps_kv_cache() const { return kv_cache_mode != KvCacheMode::kNone; }
+  // Whether the prompt is prefilled while it arrives.
+  bool prefills_on_arrival() const { return kv_cache_mode == KvCacheMode::kPipelinedPromptCache; }
+  // Context halfway through the output: the mean of a sequence that decodes.
   double mean_context() const { return prompt_tokens + output_tokens / 2.0; }
 };
 

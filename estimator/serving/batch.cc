@@ -10,16 +10,16 @@
 namespace foretoken {
 namespace {
 
-// A batch as it runs: `count` equal ones of `sequences` per replica, one after the other.
-struct Waves {
+// How a batch runs: `count` equal batches of `sequences` per replica, one after the other.
+struct SequentialBatches {
   double count = 1;
   double sequences = 1;
 };
 
-absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& warnings) {
+absl::StatusOr<SequentialBatches> PlanBatches(const Replica& replica, std::vector<Warning>& warnings) {
   const Capacity& capacity = replica.capacity;
   const Workload& workload = replica.scenario.workload;
-  if (capacity.Fits()) return Waves{.sequences = capacity.batch};
+  if (capacity.Fits()) return SequentialBatches{.sequences = capacity.batch};
   const bool may_wave = workload.capacity_policy == CapacityPolicy::kWaves && capacity.largest_batch >= 1;
   if (!may_wave) return OutOfMemory(replica.scenario, capacity, replica.model.machine);
   const double count = std::ceil(capacity.batch / capacity.largest_batch);
@@ -27,7 +27,7 @@ absl::StatusOr<Waves> PlanWaves(const Replica& replica, std::vector<Warning>& wa
                       absl::StrCat("batch_size ", workload.batch_size, " does not fit at once; ",
                                    capacity.largest_batch, " per replica do, so it runs in ", count, " waves"),
                       "workload.batch_size"});
-  return Waves{.count = count, .sequences = std::ceil(capacity.batch / count)};
+  return SequentialBatches{.count = count, .sequences = std::ceil(capacity.batch / count)};
 }
 
 BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double sequences) {
@@ -37,10 +37,10 @@ BatchTimes TimeBatch(const Replica& replica, const DecodePhase& decode, double s
           .decode_steps = steps};
 }
 
-// What the prefill takes in all: of a prompt that is prefilled while it arrives, a request meets the end only.
+// The whole work of the prefill. A request whose prompt is prefilled while it arrives waits only for the end of it.
 TimeParts PrefillWork(const Replica& replica, double sequences, const TimeParts& prefill) {
   const Workload& workload = replica.scenario.workload;
-  if (workload.kv_cache_mode != KvCacheMode::kPipelinedPromptCache) return prefill;
+  if (!workload.prefills_on_arrival()) return prefill;
   Workload whole = workload;
   whole.kv_cache_mode = KvCacheMode::kPromptCache;
   return PromptPhase(replica, whole, sequences);
@@ -100,13 +100,13 @@ Served ServedAlone(const Replica& replica, double sequences) {
 }
 
 absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings) {
-  const absl::StatusOr<Waves> waves = PlanWaves(replica, warnings);
-  if (!waves.ok()) return waves.status();
-  Served served = ServedAlone(replica, waves->sequences);
-  const Seconds one_wave = served.prefill.Total() + served.decode.Total();
-  served.waves = waves->count;
-  served.prefill.queueing += (waves->count - 1) * one_wave;
-  served.requests_per_second = replica.scenario.workload.batch_size / (waves->count * one_wave.value());
+  const absl::StatusOr<SequentialBatches> batches = PlanBatches(replica, warnings);
+  if (!batches.ok()) return batches.status();
+  Served served = ServedAlone(replica, batches->sequences);
+  const Seconds one = served.prefill.Total() + served.decode.Total();
+  served.waves = batches->count;
+  served.prefill.queueing += (batches->count - 1) * one;
+  served.requests_per_second = replica.scenario.workload.batch_size / (batches->count * one.value());
   return served;
 }
 

@@ -1,4 +1,4 @@
-// Static batches: all prompts are prefilled together, and the batch ends with its longest sequence.
+// Static batching: all prompts of a batch are prefilled together, and the batch ends with its longest sequence.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_BATCH_H_
 #define FORETOKEN_ESTIMATOR_SERVING_BATCH_H_
 
@@ -12,29 +12,30 @@ namespace foretoken {
 // A batch on one replica.
 struct BatchTimes {
   TimeParts prefill;
-  TimeParts decode;         // to the end of the longest sequence
-  double decode_steps = 0;  // of that
+  TimeParts decode;         // until the longest sequence ends
+  double decode_steps = 0;  // of the longest sequence
 
   Seconds Total() const { return prefill.Total() + decode.Total(); }
 };
 
-// The prefill of `sequences`, by the model and then by the draft where there is one.
+// The prefill of `sequences` by the model, and after it by the draft model if there is one.
 TimeParts PromptPhase(const Replica& replica, const Workload& workload, double sequences);
 
-// Sets the prefill of a steady state in which prompts go `together` into a step, and its work. Prefixes are loaded one
-// after the other: a request has its own in its prefill, the work all.
+// Fills in the prefill of a steady state in which each step takes `together` prompts. Cached prefixes are loaded one
+// after the other: served.prefill holds the load of one prefix, served.prefill_work the loads of all.
 void FillPrompts(const Replica& replica, double together, Served& served);
 
-// The mean round of a decode of `sequences` on a replica. REQUIRES: replica.speculator.
+// The mean speculative step while a replica decodes `sequences`. REQUIRES: replica.speculator.
 SpeculationEstimate MeanRound(const Replica& replica, double sequences, double decode_steps);
 
+// The times of a batch of `sequences` on one replica.
 BatchTimes TimeBatch(const Replica& replica, double sequences);
 
-// The same as a request of it meets it, with nothing before it. The caller fills in the rate.
+// What a request of such a batch meets if nothing runs before the batch. The caller fills in the rate.
 Served ServedAlone(const Replica& replica, double sequences);
 
-// One batch after the other. A batch that does not fit is refused, or runs in equal waves; a request of the last wave
-// waits for the waves before. Errors: kOutOfMemory.
+// Batches that run one after the other. A batch that does not fit in memory is refused, or runs as equal sequential
+// batches: a request of the last one waits for those before it. Errors: kOutOfMemory.
 absl::StatusOr<Served> ServeStatic(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

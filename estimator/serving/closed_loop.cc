@@ -11,15 +11,15 @@
 namespace foretoken {
 namespace {
 
-// The prefills of the other requests while one is there, each once.
+// The prefills of the other requests while one request is on the replica. Each other request prefills once meanwhile.
 struct OtherPrefills {
-  Seconds in_steps;      // what they add to steps in which the request may decode
-  Seconds beyond;        // steps for prompts that are left when its decode steps have taken theirs
-  Seconds from_decodes;  // what the others' decode adds to the steps of the request's own prompt
+  Seconds in_steps;      // time that they add to steps in which the request may decode
+  Seconds beyond;        // steps for the prompts that the request's decode steps have no room for
+  Seconds from_decodes;  // time that the others' decode adds to the steps of the request's own prompt
 };
 
-// Prompts that come for each step where `running` requests are on a replica: a request makes one pass through the
-// stages for its prompt and one for each decode step.
+// Prompts that arrive for each step while `running` requests are on a replica. A request passes the pipeline once for
+// its prompt and once for each decode step.
 double PromptsPerStep(const Replica& replica, double running) {
   const double rounds = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
   return running / (replica.model.shard.stages * (rounds + 1));
@@ -29,21 +29,21 @@ PrefillShape PromptsOf(const Replica& replica, double together) {
   return PromptShape(replica.scenario.workload, replica.scenario.deployment, together);
 }
 
-// While a request decodes, the prompts of its steps join it, at most. With pp stages that many steps follow each other
-// while a microbatch makes one token.
-double MostCompany(const Replica& replica, double together) {
+// Most sequences that decode beside a request: those whose prompts are prefilled in its decode steps. With PP stages,
+// PP steps follow each other while a microbatch makes one token.
+double MostCoScheduled(const Replica& replica, double together) {
   const double steps = Rounds(replica.speculator, replica.scenario.workload.output_tokens - 1.0);
   return together * steps * replica.model.shard.stages / PrefillChunks(PromptsOf(replica, together));
 }
 
-// Of `others`, whose prompts go `together` into each step. A loop of many requests and few output tokens makes more
-// steps for prompts than a request has decode steps.
+// The prefills of `others`, of which each step takes `together`. A loop of many requests with few output tokens has
+// more steps for prompts than a request has decode steps.
 OtherPrefills Others(const Replica& replica, double others, double together, double decode_steps) {
   const Workload& w = replica.scenario.workload;
   const PrefillShape prompts = PromptsOf(replica, together);
   const double chunks = PrefillChunks(prompts);
   const double stages = replica.model.shard.stages;
-  const CoScheduledDecodes decodes{.sequences = std::min(others, MostCompany(replica, together)) / stages,
+  const CoScheduledDecodes decodes{.sequences = std::min(others, MostCoScheduled(replica, together)) / stages,
                                    .context = w.mean_context()};
   const MixedPrefill mixed = MixRounds(replica.model, replica.speculator, prompts, decodes);
   const Seconds decode_step = (mixed.steps - mixed.added) / chunks;
@@ -53,16 +53,16 @@ OtherPrefills Others(const Replica& replica, double others, double together, dou
           .from_decodes = mixed.from_decodes};
 }
 
-// What a request waits for of the prefills of the `others`. Requests of one shape that began together follow each other
-// in a train: each comes as another ends, when a step has just begun that holds the prompts of those just before it,
-// `together` of them as those of every step. Only the first of the train wait for none.
+// The part of the others' prefills that precedes a request directly. Requests of one shape that began together stay in
+// step: each arrives as another ends, when a step with the prompts of the requests just before it has just begun. That
+// step holds `together` prompts, like every step. Only the first requests wait for none.
 Seconds JustBefore(const OtherPrefills& prefills, double others, double together) {
   return prefills.in_steps * (together / (others + together));
 }
 
-// Adds what a request waits for while `others` are on the replica beside those whose prompts go `together` with its
-// own. It waits for the prompts that came just before it and for the step that holds them; of the prefills after that a
-// share delays its decode steps, the rest its first token. Its prompt shares its steps with those that decode.
+// Adds the waits of a request while `others` are on the replica, beside the requests whose prompts share its step. The
+// request waits for the prompts that arrived just before it and for the step that holds them. Of the later prefills, a
+// share delays its decode steps and the rest its first token. Its own prompt shares its steps with decoding sequences.
 void AddWaits(const Replica& replica, double others, double together, Served& served) {
   const Efficiencies& e = replica.model.efficiencies;
   const double steps = served.decode_steps;
@@ -72,19 +72,19 @@ void AddWaits(const Replica& replica, double others, double together, Served& se
   const Seconds later = prefills.in_steps - JustBefore(prefills, others, together);
   const Seconds while_decoding = e.prefill_share * steps / (steps + 1) * later;
   served.prefill.queueing += prefills.in_steps - while_decoding + prefills.beyond + prefills.from_decodes;
-  if (steps < 1) return;  // nobody decodes
+  if (steps < 1) return;  // no sequence decodes
   served.prefill.queueing += served.decode.Total() / rounds / replica.model.shard.stages;
   served.decode.queueing += while_decoding;
 }
 
-// A cycle takes no less than the prefixes of all who are in it take to be loaded.
+// A cycle of the loop takes at least as long as loading the prefixes of all requests in it.
 void AddPrefixWait(const Replica& replica, double running, Served& served) {
   if (replica.model.efficiencies.speed_of_light) return;
   const Seconds loads = PrefixLoad(replica.model, replica.scenario.workload, running);
   served.prefill.queueing += std::max(Seconds(0), loads - served.prefill.Total() - served.decode.Total());
 }
 
-// Sequences that all fit halfway, but not all at their end.
+// Warns if all sequences fit halfway through their outputs, but not at their end.
 void WarnOfPreemption(double running, double largest, std::vector<Warning>& warnings) {
   if (running <= largest) return;
   warnings.push_back({WarningCode::kWaves,
@@ -111,11 +111,11 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   WarnOfQueue(capacity.batch, most, warnings);
   const double running = std::min(capacity.batch, most);
   WarnOfPreemption(running, capacity.largest_batch, warnings);
-  const double come = PromptsPerStep(replica, running);
-  const double together = std::clamp(come, 1.0, PromptsThatFit(w, replica.scenario.deployment));
-  const double alongside = (replica.model.shard.stages - 1) * std::min(come, together);  // in the other stages
+  const double arrivals = PromptsPerStep(replica, running);
+  const double together = std::clamp(arrivals, 1.0, PromptsThatFit(w, replica.scenario.deployment));
+  const double alongside = (replica.model.shard.stages - 1) * std::min(arrivals, together);  // in the other stages
   Served served{.decode_steps = w.output_tokens - 1.0,
-                .running = std::min(running, together + std::floor(MostCompany(replica, together))),
+                .running = std::min(running, together + std::floor(MostCoScheduled(replica, together))),
                 .held = HeldHalfway(w, running)};
   served.read = served.running;
   FillPrompts(replica, together, served);
@@ -128,7 +128,7 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   if (replica.steps_wanted) {
     served.step = [decode, wait](double j) { return decode.Step(j) + TimeParts{.queueing = wait}; };
   }
-  // Little's law: requests that find no memory wait while those that run come and go.
+  // Little's law: requests without memory wait while the running requests turn over.
   const Seconds on_replica = served.prefill.Total() + served.decode.Total();
   served.prefill.queueing += (capacity.batch / running - 1) * on_replica;
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();

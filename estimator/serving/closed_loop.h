@@ -1,5 +1,5 @@
-// Continuous batching in a closed loop: a constant number of requests is in the deployment, each replaced by the next
-// as it ends. Sequences join and leave at every step, and prompts are prefilled in the steps of those that decode.
+// Continuous batching in a closed loop, as a benchmark at constant concurrency drives it: when a request ends, the next
+// one takes its place. Sequences join and leave at every step, and prompts are prefilled in decode steps.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_CLOSED_LOOP_H_
 #define FORETOKEN_ESTIMATOR_SERVING_CLOSED_LOOP_H_
 
@@ -10,8 +10,9 @@
 
 namespace foretoken {
 
-// At concurrency batch_size over all replicas. Alone, a request meets a static batch of one. Where memory holds fewer
-// than run at once, the others wait in the queue, with a warning. Errors: kOutOfMemory where not even one fits.
+// Serves batch_size concurrent requests, spread over all replicas. One request alone meets a static batch of one. If
+// memory holds fewer requests than are concurrent, the others wait in the queue, with a warning.
+// Errors: kOutOfMemory if not even one request fits.
 absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

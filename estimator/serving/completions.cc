@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// Of quotients that are whole but for rounding.
+// Tolerance of quotients that are whole numbers except for rounding.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -33,8 +33,8 @@ double Completions::MeanLeft(double first, double last) const {
 
 double SlotRelease::Freed(double steps) const {
   const double last = completions.Last();
-  const double through = steps >= last ? std::floor((steps - last) / hold) : 0;  // generations after the first
-  const double from = through + 1;                                               // those of which some have ended
+  const double through = steps >= last ? std::floor((steps - last) / hold) : 0;  // generations after the running one
+  const double from = through + 1;                                               // generations with some completions
   const double to = std::floor((steps - completions.gap()) / hold);
   const double part = to >= from ? (to - through) * ((steps - hold * (from + to) / 2) / completions.gap() - 0.5) : 0;
   const double later = again * (completions.running() * through + part) + joined * std::floor(steps / hold);
@@ -44,7 +44,7 @@ double SlotRelease::Freed(double steps) const {
 double SlotRelease::StepsUntil(double needed) const {
   const double enough = needed * (1 - kRounding);
   if (Freed(0) >= enough) return 0;
-  double low = 0;  // too few
+  double low = 0;  // releases too little
   double high = completions.Last() + hold * std::ceil(needed / (completions.running() * again + joined));
   while (high - low > kRounding * high) {
     const double middle = (low + high) / 2;

@@ -1,11 +1,11 @@
-// When the sequences that a replica runs now end, and the seats that this frees for those that wait.
+// When the running sequences of a replica complete, and when this frees batch slots and KV cache for waiting requests.
 //
-// Only the mean of their remaining tokens is known. In an engine that admits a request whenever one ends they are
-// spread evenly up to twice the mean: the i-th of R ends after 2 r i / (R + 1) steps, as the i-th of R independent
-// uniform draws does on average. One alone ends after r. [ours]
+// Only the mean of their remaining tokens is known. In an engine that admits a request at each completion, the
+// remaining tokens are spread evenly from 0 to twice the mean. So the i-th of `running` sequences completes after
+// 2 remaining i / (running + 1) steps, the mean of the i-th of as many independent uniform draws. [ours]
 //
-// Example: four sequences with 20 tokens left on average end after 8, 16, 24 and 32 steps.
-// Leaves out: that one which ends early is not known to be this one; requests that come later.
+// Example: four sequences with 20 remaining tokens on average complete after 8, 16, 24 and 32 steps.
+// Leaves out: which of the sequences completes first; requests that arrive later.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_COMPLETIONS_H_
 #define FORETOKEN_ESTIMATOR_SERVING_COMPLETIONS_H_
 
@@ -15,43 +15,44 @@ namespace foretoken {
 
 class Completions {
  public:
-  // `running` sequences that have `remaining` tokens to make on average; absent: none ends.
+  // `running` sequences with `remaining` output tokens on average; absent: none completes.
   // REQUIRES: running is a whole number.
   Completions(double running, std::optional<double> remaining);
 
   double running() const { return running_; }
-  // Steps from one ending to the next; infinity: none ends.
+  // Steps from one completion to the next; infinity: none completes.
   double gap() const { return gap_; }
-  // Steps until the last has ended. None runs: 0; none ends: infinity.
+  // Steps until the last completion. Nothing runs: 0; none completes: infinity.
   double Last() const;
-  // How many have ended after `steps`, and how many still run.
+  // How many have completed after `steps`, and how many still run.
   double Ended(double steps) const;
   double Left(double steps) const { return running_ - Ended(steps); }
-  // How many run in the steps after `first` up to `last`, on average; without a step between them Left(first).
+  // Mean number that run in the steps after `first` up to `last`; Left(first) if there is no step between.
   double MeanLeft(double first, double last) const;
 
  private:
-  // Steps that all make together in the first `steps`.
+  // Decode steps of all sequences together in the first `steps`.
   double Made(double steps) const;
 
   double running_;
   double gap_;
 };
 
-// What becomes free as sequences end, and again as the requests end that took it: seats, or tokens of KV cache.
+// A resource that completions release: batch slots, or tokens of KV cache. Requests take what is released and release
+// it again when they complete.
 struct SlotRelease {
-  Completions completions;  // of those that run now
-  double each = 1;          // what one of them holds
-  double again = 1;         // what requests can take of that, who come whole
-  double joined = 0;        // what requests take that begin now
-  double hold = 1;          // steps that a request keeps what it has taken, at least 1
+  Completions completions;  // of the running sequences
+  double each = 1;          // held by each running sequence
+  double again = 1;         // the part of it that whole requests can take
+  double joined = 0;        // taken by requests that begin now
+  double hold = 1;          // steps for which a request keeps what it took, at least 1
 
-  // How much has become free after `steps`, counted anew whenever it does. The endings of those running are counted one
-  // by one, those of who took their seats, while not all of a generation have ended, as half an ending less than a
-  // fraction of them: a whole number is so much less on average.
+  // The amount released after `steps`; what is released several times counts each time. Completions of running
+  // sequences count one by one. Completions of the requests that replaced them count as a fraction of their generation
+  // less half a completion, the mean difference between a whole number and the fraction above it.
   double Freed(double steps) const;
-  // Steps until `needed` has become free, where that is not a whole number as the mean of one. REQUIRES: those running
-  // end; someone holds something.
+  // Steps until `needed` is released; `needed` may be a mean between whole numbers. REQUIRES: the running sequences
+  // complete; something is held.
   double StepsUntil(double needed) const;
 };
 

@@ -4,41 +4,12 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/base/errors.h"
 #include "estimator/phases/memory_use.h"
 #include "estimator/phases/phases.h"
 #include "estimator/serving/queueing.h"
 
 namespace foretoken {
 namespace {
-
-absl::Status CheckCovered(const Scenario& scenario) {
-  const Workload& w = scenario.workload;
-  const bool keeps = w.kv_cache_mode == KvCacheMode::kCached || w.kv_cache_mode == KvCacheMode::kPromptCache;
-  const Deployment& prefill = scenario.disaggregation->deployment;
-  const StatedPart parts[] = {
-      {scenario.live_load && !IsIdle(*scenario.live_load), "live_load"},
-      {w.request_rate_per_second && w.batching != BatchingPolicy::kContinuous, "workload.request_rate_per_second"},
-      {w.request_rate_per_second && scenario.disaggregation->batch_size > 1, "disaggregated_prefill.batch_size"},
-      {w.batching == BatchingPolicy::kDynamic, "workload.batching_policy"},
-      {w.output_lengths.has_value(), "workload.output_length_distribution"},
-      {scenario.speculation.has_value(), "speculative_decoding"},
-      {!keeps, "workload.kv_cache_mode"},
-      {prefill.kv_cache_dtype != scenario.deployment.kv_cache_dtype, "disaggregated_prefill.deployment.kv_cache_dtype"},
-      {w.prompt_tokens == 0, "workload.prompt_tokens"},
-  };
-  for (const StatedPart& part : parts) {
-    if (!part.stated) continue;
-    return Refusal(
-        Reason::kNotModelled, part.field,
-        absl::StrCat(
-            "disaggregated prefill does not cover this ", part.field,
-            "; allowed: batch_size sequences that decode together, or with continuous batching an arrival rate "
-            "of prompts that are prefilled one by one; prompts of 1 token or more; a KV cache of one dtype on "
-            "both sides"));
-  }
-  return absl::OkStatus();
-}
 
 struct Transfer {
   Bytes bytes;  // of the prompts that are sent together
@@ -47,18 +18,18 @@ struct Transfer {
 };
 
 Transfer TransferOf(const Replica& replica, Seconds prefill) {
-  const PrefillPool& side = *replica.prefill_pool;
+  const PrefillPool& pool = *replica.prefill_pool;
   const Disaggregation& d = *replica.scenario.disaggregation;
   Transfer transfer{.bytes = d.batch_size * TransferredKv(*replica.scenario.model, d.deployment.kv_cache_dtype,
                                                           replica.scenario.workload.prompt_tokens)};
-  if (!(side.transfer.value() > 0)) return transfer;
-  const Seconds moving = transfer.bytes / side.transfer;
-  transfer.whole = side.latency + moving;
-  transfer.exposed = side.latency + ExposedTransfer(moving, prefill, side.model.shard.layers, d.layerwise_transfer);
+  if (!(pool.transfer.value() > 0)) return transfer;
+  const Seconds moving = transfer.bytes / pool.transfer;
+  transfer.whole = pool.latency + moving;
+  transfer.exposed = pool.latency + ExposedTransfer(moving, prefill, pool.model.shard.layers, d.layerwise_transfer);
   return transfer;
 }
 
-// Replicas of both sides, data-parallel ones counted each.
+// Replicas of both pools; each data-parallel replica counts.
 struct Replicas {
   double prefill = 1;
   double decode = 1;
@@ -85,7 +56,7 @@ struct Decoding {
   }
 };
 
-// As full as it is asked to be, or as memory lets it where a rate decides.
+// The decode pool at the requested batch; with an arrival rate, at the largest batch that memory holds.
 absl::StatusOr<Decoding> FullDecode(const Replica& replica) {
   const bool open = replica.scenario.workload.request_rate_per_second.has_value();
   const double full = open ? MostRunning(replica) : replica.capacity.batch;
@@ -95,7 +66,7 @@ absl::StatusOr<Decoding> FullDecode(const Replica& replica) {
   return Decoding(replica, full, std::ceil(full / replica.model.shard.stages));
 }
 
-// As full as `rate` requests per second and replica keep it: an arrival finds B and decodes with them.
+// The decode pool at the batch that `rate` requests per second and replica keep up: an arrival joins the mean batch.
 Decoding BalancedDecode(const Replica& replica, double most, double rate) {
   constexpr double kClose = 1e-7;
   const auto at = [&](double decoding) {
@@ -111,13 +82,13 @@ Decoding BalancedDecode(const Replica& replica, double most, double rate) {
   return at(high);
 }
 
-// The slowest side and its rate; a tie goes to the earlier.
+// The slowest part and its rate; a tie goes to the earlier one.
 DisaggregationLimit LimitOf(const DisaggregationEstimate& e, double& rate) {
   DisaggregationLimit limit = DisaggregationLimit::kPrefill;
   rate = e.prefill_requests_per_second;
-  const auto consider = [&](std::optional<double> side, DisaggregationLimit candidate) {
-    if (!side || *side >= rate) return;
-    rate = *side;
+  const auto consider = [&](std::optional<double> part, DisaggregationLimit candidate) {
+    if (!part || *part >= rate) return;
+    rate = *part;
     limit = candidate;
   };
   consider(e.transfer_requests_per_second, DisaggregationLimit::kTransfer);
@@ -130,46 +101,46 @@ const char* NameOf(DisaggregationLimit limit) {
   return limit == DisaggregationLimit::kDecode ? "decode" : "prefill";
 }
 
-// What the prefill side works for one batch of prompts: without the tokenizer, which is not of its devices.
-TimeParts PrefillWork(const PrefillPool& side) {
-  Workload w = side.scenario.workload;
+// The work of the prefill pool for one batch of prompts. The tokenizer does not run on its devices.
+TimeParts PrefillWork(const PrefillPool& pool) {
+  Workload w = pool.scenario.workload;
   w.tokenizer_tokens_per_second.reset();
-  return PrefillPhase(side.model, w, side.scenario.deployment, side.capacity.batch);
+  return PrefillPhase(pool.model, w, pool.scenario.deployment, pool.capacity.batch);
 }
 
-DisaggregationEstimate SidesOf(const Replica& replica, const Transfer& transfer, Seconds prefill_work,
+DisaggregationEstimate PoolsOf(const Replica& replica, const Transfer& transfer, Seconds prefill_work,
                                const Decoding& full) {
-  const PrefillPool& side = *replica.prefill_pool;
+  const PrefillPool& pool = *replica.prefill_pool;
   const Disaggregation& d = *replica.scenario.disaggregation;
   const Replicas replicas = ReplicasOf(replica.scenario);
-  DisaggregationEstimate sides{
+  DisaggregationEstimate pools{
       .transfer = transfer.bytes,
       .exposed = transfer.exposed,
       .prefill_requests_per_second = replicas.prefill * d.batch_size / prefill_work.value(),
-      .prefill_memory = MemoryOf(side.scenario, side.model, side.capacity, side.capacity.batch, side.capacity.batch),
-      .prefill_devices = d.prefill_replicas * side.scenario.deployment.devices()};
+      .prefill_memory = MemoryOf(pool.scenario, pool.model, pool.capacity, pool.capacity.batch, pool.capacity.batch),
+      .prefill_devices = d.prefill_replicas * pool.scenario.deployment.devices()};
   if (transfer.whole.value() > 0) {
-    sides.transfer_requests_per_second = replicas.Links() * d.batch_size / transfer.whole.value();
+    pools.transfer_requests_per_second = replicas.Links() * d.batch_size / transfer.whole.value();
   }
   if (replica.scenario.workload.output_tokens > 1) {
-    sides.decode_requests_per_second = replicas.decode * full.running / full.all.Total().value();
+    pools.decode_requests_per_second = replicas.decode * full.running / full.all.Total().value();
   }
-  return sides;
+  return pools;
 }
 
-// What a request meets: prefill and transfer without waiting, the decode at the point where its side is.
+// What a request meets: prefill and transfer without waiting, and decode in the given batch.
 Served ServedAt(const Replica& replica, const Decoding& decoding, const TimeParts& prefill_work,
                 const Transfer& transfer) {
-  const PrefillPool& side = *replica.prefill_pool;
+  const PrefillPool& pool = *replica.prefill_pool;
   const Workload& w = replica.scenario.workload;
   Served served{
-      .prefill = PrefillPhase(side.model, side.scenario.workload, side.scenario.deployment, side.capacity.batch),
+      .prefill = PrefillPhase(pool.model, pool.scenario.workload, pool.scenario.deployment, pool.capacity.batch),
       .decode = decoding.all,
       .decode_steps = w.output_tokens - 1.0,
       .running = decoding.running,
       .held = w.request_rate_per_second ? HeldHalfway(w, decoding.running) : decoding.running,
       .read = decoding.running,
-      .prefilled = side.capacity.batch,
+      .prefilled = pool.capacity.batch,
       .prefill_work = prefill_work,
       .step = [curve = decoding.curve, prompt = w.prompt_tokens](double j) { return curve.Step(prompt + j); }};
   served.prefill.communication += transfer.exposed;
@@ -180,28 +151,28 @@ Served ServedAt(const Replica& replica, const Decoding& decoding, const TimePart
 
 absl::StatusOr<Served> ServeDisaggregated(const Replica& replica) {
   const Scenario& scenario = replica.scenario;
-  if (absl::Status covered = CheckCovered(scenario); !covered.ok()) return covered;
   const absl::StatusOr<Decoding> full = FullDecode(replica);
   if (!full.ok()) return full.status();
   const TimeParts parts = PrefillWork(*replica.prefill_pool);
   const Seconds work = parts.Total();
   const Transfer transfer = TransferOf(replica, work);
-  DisaggregationEstimate sides = SidesOf(replica, transfer, work, *full);
+  DisaggregationEstimate pools = PoolsOf(replica, transfer, work, *full);
   double stable = 0;
-  sides.limit = LimitOf(sides, stable);
-  const std::optional<double> asked = scenario.workload.request_rate_per_second;
-  if (asked && !(*asked < stable)) {
-    return Unstable(scenario, absl::StrCat("the ", NameOf(sides.limit), " side"), stable);
+  pools.limit = LimitOf(pools, stable);
+  const std::optional<double> requested = scenario.workload.request_rate_per_second;
+  if (requested && !(*requested < stable)) {
+    return Unstable(scenario, absl::StrCat("the ", NameOf(pools.limit), " side"), stable);
   }
   const Replicas replicas = ReplicasOf(scenario);
-  Served served = ServedAt(replica, asked ? BalancedDecode(replica, full->running, *asked / replicas.decode) : *full,
-                           parts, transfer);
-  served.requests_per_second = asked.value_or(stable);
-  if (asked) {
+  Served served =
+      ServedAt(replica, requested ? BalancedDecode(replica, full->running, *requested / replicas.decode) : *full, parts,
+               transfer);
+  served.requests_per_second = requested.value_or(stable);
+  if (requested) {
     served.prefill.queueing +=
-        MeanWait(*asked / replicas.prefill, work) + MeanWait(*asked / replicas.Links(), transfer.whole);
+        MeanWait(*requested / replicas.prefill, work) + MeanWait(*requested / replicas.Links(), transfer.whole);
   }
-  served.disaggregation = sides;
+  served.disaggregation = pools;
   return served;
 }
 

@@ -1,15 +1,18 @@
-// Disaggregated serving: x replicas prefill, y decode, and each prompt's KV cache is sent from one to the other.
+// Disaggregated serving: one pool of replicas prefills, another decodes, and each prompt's KV cache is transferred from
+// the prefill pool to the decode pool.
 //
-//   TTFT    = prefill of b prompts on the prefill side + exposed transfer
-//   TPOT    = decode step of B sequences on the decode side, which no prefill disturbs
-//   rate    = min(x b / prefill, min(x, y) b / transfer, y B / decode of a request)
+//   TTFT = prefill of prefill_batch prompts + exposed transfer
+//   TPOT = decode step of decode_batch sequences, which no prefill delays
+//   rate = min(prefill_replicas prefill_batch / prefill,
+//              min(prefill_replicas, decode_replicas) prefill_batch / transfer,
+//              decode_replicas decode_batch / decode of a request)
 //
-// The decode side is taken to be full: where another side limits, its batch is smaller in truth and TPOT an upper
-// bound. Under continuous batching at an arrival rate lambda below that of every side it is as full as the rate keeps
-// it, B = lambda / y decode(B + 1), and a prompt waits for the prefills and transfers before it, each a queue with
-// constant service (M/D/1).
+// Without an arrival rate the decode pool is assumed full. If another part limits, its real batch is smaller and TPOT
+// is an upper bound. Under continuous batching at an arrival rate that every part sustains, the rate decides the batch:
+// decode_batch = rate / decode_replicas decode(decode_batch + 1). A prompt then waits for earlier prefills and
+// transfers, each a queue with constant service time (M/D/1).
 //
-// Leaves out: stages of a prefill pipeline that work on different prompts, waiting for a seat on the decode side.
+// Leaves out: pipeline stages that prefill different prompts, waits for a batch slot of the decode pool.
 // Source: the rate matching of ai-dynamo/aiconfigurator's disaggregated mode; transfer and queues are ours.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_DISAGGREGATED_H_
 #define FORETOKEN_ESTIMATOR_SERVING_DISAGGREGATED_H_
@@ -19,9 +22,8 @@
 
 namespace foretoken {
 
-// REQUIRES: replica.prefill_side. Errors: kOutOfMemory; kUnstableLoad, naming the side that limits; kNotModelled for a
-// live load, dynamic batching, arrival rates of static batches or of prompts that are prefilled together, output
-// lengths that differ, speculative decoding, other KV cache modes, KV dtypes that differ, no prompt.
+// REQUIRES: replica.prefill_pool; a scenario that coverage.h covers. Errors: kOutOfMemory; kUnstableLoad, naming the
+// part that limits.
 absl::StatusOr<Served> ServeDisaggregated(const Replica& replica);
 
 }  // namespace foretoken

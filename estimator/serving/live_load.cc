@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-// The replica and its backlog, as the engine works through it.
+// The replica, whose engine works through the queue.
 class Engine {
  public:
   Engine(const Replica& replica, const ReplicaQueue& queue)
@@ -22,23 +22,23 @@ class Engine {
 
   double Stages() const { return model_.shard.stages; }
 
-  // `running` of those that run now and `joined` that were prefilled before.
+  // `running` of the sequences that run now, and `joined` sequences whose prompts were prefilled since.
   CoScheduledDecodes Beside(double running, double joined) const {
     return Beside(running, b_.context, joined, w_.prompt_tokens);
   }
-  // At these contexts.
+  // The same at these contexts.
   CoScheduledDecodes Beside(double running, double context, double joined, double joined_context) const {
     const double decodes = running + joined;
     if (decodes <= 0) return {};
     return {.sequences = decodes / Stages(), .context = (running * context + joined * joined_context) / decodes};
   }
 
-  // A prompt's steps beside sequences that were prefilled before.
+  // A prompt's steps with these co-scheduled decodes.
   MixedPrefill Mix(const PrefillShape& shape, const CoScheduledDecodes& decodes) const {
     return MixPrefill(model_, shape, decodes);
   }
 
-  // Its steps alone.
+  // The time of those steps alone.
   Seconds Steps(const PrefillShape& shape, const CoScheduledDecodes& decodes) const {
     return MixedSteps(model_, shape, decodes);
   }
@@ -48,7 +48,7 @@ class Engine {
     return packing.groups <= 0 ? Seconds(0) : packing.groups * Steps(packing.group, decodes) / Stages();
   }
 
-  // The request's own prefill, with `together` of those that come with it.
+  // The request's own prefill, `together` with the requests that arrive with it.
   TimeParts OwnPrefill(double together) const { return PrefillPhase(model_, w_, deployment_, together); }
 
   // `steps` decode steps of `sequences`, the first at `context` + 1.
@@ -58,7 +58,7 @@ class Engine {
   }
 
  private:
-  // Of one stage; of a mean number of sequences between those of the whole numbers around it.
+  // Sequences of one stage; a mean number lies between the values of the whole numbers around it.
   double Batch(double sequences) const {
     const double fewer = std::floor(sequences);
     const double batch = std::ceil(fewer / Stages());
@@ -71,24 +71,24 @@ class Engine {
   ReplicaQueue b_;
 };
 
-// The batch that the request decodes in: those running, who end one after the other, and those that joined.
+// The batch in which the request decodes: the running sequences, which complete one by one, and those that joined.
 struct SharedBatch {
   Completions completions{0, {}};
   double before = 0;  // steps until the request decodes
-  double shared = 0;  // steps of its decode until the last of those running has ended
+  double shared = 0;  // steps of its decode until the last running sequence completes
   double running_context = 0;
   double joined = 0;  // the request included
   double prompt = 0;
 
-  // Of those running, in steps `first` + 1 to `last` of the decode, on average.
+  // Mean running sequences in steps `first` + 1 to `last` of the decode.
   double Running(double first, double last) const { return completions.MeanLeft(before + first, before + last); }
-  // `last` - `first` of those steps, all shared: as many as run on average, at their mean context.
+  // These steps, all shared: the mean number of sequences at their mean context.
   TimeParts Together(const Engine& engine, double first, double last) const {
     const double running = Running(first, last);
     const double context = (running * running_context + joined * prompt) / (running + joined);
     return engine.Decode(running + joined, context + first, last - first);
   }
-  // Those that are shared in two halves: the time of a step is no straight line over the sequences.
+  // Shared steps in two halves, because the time of a step is not linear in the sequences.
   TimeParts Sum(const Engine& engine, double steps) const {
     const double together = std::min(steps, shared);
     const double half = std::floor(together / 2);
@@ -112,11 +112,11 @@ SharedBatch SharedBatchOf(const ReplicaQueue& b, const BatchSlots& slots, const 
   return shared;
 }
 
-// The prompts before the request, where all have a seat.
+// The time of the prompts before the request, if all have a batch slot.
 Seconds Queue(const Engine& engine, const ReplicaQueue& b, const PromptPlan& plan) {
   const Completions completions = b.WhenTheyEnd();
   const double first = plan.in_flight.Steps();
-  // Those of them that decode already: half of the others, less those that have ended.
+  // Prompts of them that decode already: half of the others, less their completions.
   const auto drain = [&](const Packing& prompts, double running, double before) {
     if (prompts.groups <= 0) return Seconds(0);
     const double stay = plan.Stay(prompts.Steps());
@@ -129,9 +129,9 @@ Seconds Queue(const Engine& engine, const ReplicaQueue& b, const PromptPlan& pla
   return queue + engine.Decode(b.running, b.context, 1).Total() / (2 * engine.Stages());
 }
 
-// The same where they have not: all seats are taken until the request's is free, in steps that hold those prompts and
-// in steps that do not. Those running have made half of those steps' tokens on average, and so have those that joined,
-// up to their whole output. Prompts that last longer than the wait have the rest of their steps as in `queue`.
+// The same if some have no batch slot: all slots are taken until the request's is free, in steps with those prompts and
+// in steps without them. On average, running sequences have made half of those steps' tokens, and so have sequences
+// that joined, up to their whole output. Prompts that last longer than the wait have their other steps as in `queue`.
 Seconds SlotWait(const Engine& engine, const ReplicaQueue& b, const BatchSlots& slots, const PromptPlan& plan,
                  const Workload& w, Seconds queue) {
   if (!slots.must_wait) return queue;
@@ -152,7 +152,7 @@ Seconds SlotWait(const Engine& engine, const ReplicaQueue& b, const BatchSlots& 
   return std::max(queue, share * wait + (1 - share) * queue);
 }
 
-// A step does not overtake the one before it in the pipeline: where that is longer the request's waits for it.
+// A step does not overtake the step before it in the pipeline: if that one is longer, the request's step waits for it.
 Seconds Behind(const Engine& engine, const BatchSlots& slots, const PromptPlan& plan, const PrefillShape& own,
                const CoScheduledDecodes& decodes) {
   const Packing& before = plan.waiting.groups > 0 ? plan.waiting : plan.in_flight;
@@ -161,7 +161,7 @@ Seconds Behind(const Engine& engine, const BatchSlots& slots, const PromptPlan& 
   return (1 - 1 / engine.Stages()) * std::max(Seconds(0), step(before.group) - step(own));
 }
 
-// What the request waits for before its own prefill begins, and what slows that.
+// The wait before the request's own prefill, and the time that co-scheduled work adds to that prefill.
 Seconds WaitsBefore(const Engine& engine, const ReplicaQueue& b, const BatchSlots& slots, const PromptPlan& plan,
                     const Workload& w, double together) {
   const double running = b.WhenTheyEnd().MeanLeft(plan.begins, plan.Before());
@@ -212,7 +212,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   served.decode = batch.Sum(engine, served.decode_steps);
   if (replica.steps_wanted) served.step = [engine, batch](double j) { return batch.Step(engine, j); };
   served.running_batches = RunningBatchesOf(batch, std::max(1.0, served.decode_steps));
-  double ran = 0;  // of those running now, on average
+  double ran = 0;  // mean of the sequences that run now
   for (const RunningBatch& part : served.running_batches) ran += part.share * part.others;
   served.running = batch.joined + ran;
   served.held = batch.joined + ran * (KvPerSequence(replica.model.shard, std::ceil(batch.running_context)) /

@@ -1,5 +1,5 @@
-// The next request at a replica that is busy: it comes after everyone who waits already, and shares its steps with
-// everyone who runs.
+// The next request at a busy replica whose load is reported: it queues behind the waiting requests and shares its steps
+// with the running sequences. A router asks this to choose a replica.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_LIVE_LOAD_H_
 #define FORETOKEN_ESTIMATOR_SERVING_LIVE_LOAD_H_
 
@@ -10,11 +10,15 @@
 
 namespace foretoken {
 
-// The last of batch_size requests (over all replicas, each under this load) that arrive together: until its first
-// token the engine drains what is in flight and queued, in steps that also decode those running, and the request waits
-// for a seat where there is none; then it decodes in the batch that it has joined, which shrinks as those running end.
-// Nobody comes after.
-// REQUIRES: a live load. Errors: kOutOfMemory; those of TakeBatchSlots (backlog.h).
+// Serves the last of batch_size requests that arrive together, spread over replicas that all have this load.
+//
+//   until its first token   the engine prefills the partially prefilled and the queued prompts, in steps that also
+//   decode
+//                           the running sequences; the request waits for a batch slot if none is free
+//   after that              the request decodes in a batch that shrinks as running sequences complete
+//
+// Leaves out: requests that arrive later. REQUIRES: a live load. Errors: kOutOfMemory; those of TakeBatchSlots
+// (replica_queue.h).
 absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

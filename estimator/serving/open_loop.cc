@@ -18,16 +18,16 @@ double MostTogether(const Replica& replica, double most) {
   return std::min(PromptsThatFit(replica.scenario.workload, replica.scenario.deployment), std::max(1.0, most));
 }
 
-// Steps that a request decodes in, for each of those that its prompt takes: as many decode on average as steps take
-// prompts. With pp stages that many steps follow each other while a microbatch makes one token.
+// Decode steps of a request for each step of its prompt. By Little's law, this is also the number of decoding sequences
+// per prompt in a step. With PP stages, PP steps follow each other while a microbatch makes one token.
 double StepsPerPrompt(const Replica& replica) {
   const Workload& w = replica.scenario.workload;
   const double rounds = Rounds(replica.speculator, w.output_tokens - 1.0);
   return rounds * replica.model.shard.stages / PrefillChunks(PromptShape(w, replica.scenario.deployment, 1));
 }
 
-// The replica while each step takes `arriving` prompts on average, or that share of one; their number is binomial, as
-// many at most as fit. Arrivals see those that decode; one that decodes sees itself too.
+// The replica while each step takes `arriving` prompts on average, possibly less than one. Their number is binomial, up
+// to as many as fit. An arrival sees the decoding sequences; a decoding sequence also sees itself.
 class OperatingPoint {
  public:
   OperatingPoint(const Replica& replica, double most, double arriving)
@@ -45,25 +45,26 @@ class OperatingPoint {
 
   double Steps() const { return replica_.scenario.workload.output_tokens - 1.0; }
   double running() const { return running_; }
-  double SeatsTaken() const { return decoding_ / most_; }
+  double SlotsTaken() const { return decoding_ / most_; }
   Seconds from_decodes() const { return mixed_.from_decodes; }
   // All decode steps of a request, without the prefills between them.
   const TimeParts& Decode() const { return decode_; }
   std::function<TimeParts(double)> Step() const {
     return [curve = curve_, prompt = Prompt()](double j) { return curve.Step(prompt + j); };
   }
-  // X: time that the prefill of a request takes from the others.
+  // Time that the prefill of a request takes from the other requests.
   Seconds Prefill() const { return mixed_.added / (together_ * stages_); }
-  // The rate at which this point is in balance. Little's law, B = rate * (decode / (1 - rate X)), solved for the rate.
+  // The rate at which this point is in balance: Little's law, decoding = rate * decode / (1 - rate * prefill), solved
+  // for the rate.
   double Rate() const {
     if (Steps() < 1) return arriving_ * stages_ / mixed_.steps.value();
     return decoding_ / (Decode().Total() + decoding_ * Prefill()).value();
   }
-  // A rate above is not served where this point is that of most requests: neither decoded nor, at as many prompts a
-  // step as fit, prefilled.
+  // The highest sustainable rate, limited by decode or by prefill throughput. REQUIRES: this is the point with most
+  // requests.
   double HighestRate() const { return std::min(Rate(), fit_ * stages_ / Mix(fit_).steps.value()); }
-  // Prompts at this point, which is in balance at `rate`. Where a step takes one at most, one that needs several is a
-  // long step.
+  // The queue of prompts at this point, which is in balance at `rate`. If a step takes one prompt at most, a prompt of
+  // several steps counts as one long step.
   StepQueue Queue(double rate) const {
     const Seconds empty = EmptyStep();
     const Seconds taking = mixed_.steps / stages_;
@@ -87,13 +88,13 @@ class OperatingPoint {
     const PrefillShape prompts = PromptShape(w, replica_.scenario.deployment, together);
     return MixRounds(replica_.model, replica_.speculator, prompts, decodes);
   }
-  // What half a prompt more or less makes of a step that takes some, for a whole one.
+  // Time that one prompt more adds to a step that takes prompts, from a difference of half a prompt.
   Seconds Slope() const {
     constexpr double kHalf = 0.5;
     const double other = together_ + kHalf <= fit_ ? together_ + kHalf : together_ - kHalf;
     return std::max(Seconds(0), (Mix(other).steps - mixed_.steps) / ((other - together_) * stages_));
   }
-  // A step that takes no prompt; where nobody decodes, what it takes before the first.
+  // A step without a prompt; if no sequence decodes, the overhead of a step.
   Seconds EmptyStep() const {
     if (Steps() < 1) return StepTime(replica_.model, {}).Total() / stages_;
     return Decode().Total() / (Rounds(replica_.speculator, Steps()) * stages_);
@@ -104,7 +105,7 @@ class OperatingPoint {
   double most_;
   double fit_;
   double arriving_;
-  double decoding_;  // B; none where the first token is the last
+  double decoding_;  // sequences; 0 if the first token is the last
   double running_;
   double together_;  // prompts in a step that takes any
   MixedPrefill mixed_;
@@ -112,14 +113,14 @@ class OperatingPoint {
   TimeParts decode_;
 };
 
-// Most prompts that a step takes on average: as many as fit, or as many as keep the seats taken.
+// Most prompts that a step takes on average: as many as fit, or as many as keep all batch slots taken.
 double MostArriving(const Replica& replica, double most) {
   const double fit = MostTogether(replica, most);
   const double each = StepsPerPrompt(replica);
   return each > 0 ? std::min(fit, most / each) : fit;
 }
 
-// The point that is in balance at `rate`, by bisection on the step's own curve: more sequences serve more requests.
+// The point that is in balance at `rate`, by bisection, because more sequences serve more requests per second.
 OperatingPoint Balance(const Replica& replica, double most, double rate) {
   constexpr int kHalvings = 40;
   double low = 0;
@@ -131,8 +132,8 @@ OperatingPoint Balance(const Replica& replica, double most, double rate) {
   return {replica, most, high};
 }
 
-// What a request meets at the point that is in balance. Of the prompts that come while its own waits and is prefilled,
-// more delay its decode than do on average.
+// The times of a request at the point in balance. More prompts than on average arrive while the request waits and is
+// prefilled, and delay its decode.
 Served ServedAt(const Replica& replica, double most, double rate) {
   const OperatingPoint point = Balance(replica, most, rate);
   const Workload& w = replica.scenario.workload;
@@ -151,8 +152,8 @@ Served ServedAt(const Replica& replica, double most, double rate) {
   const double stalls = prefilling / (1 - prefilling);       // prefills between the steps, for each second of them
   const Seconds following = queue.Followers(StepsPerPrompt(replica)) * std::min(queue.each, point.Prefill());
   served.decode.queueing += point.Decode().Total() * stalls + following;
-  const Seconds seated = served.prefill_work.Total() + point.from_decodes() + served.decode.Total();
-  served.prefill.queueing += SlotWait(point.SeatsTaken(), most, seated);
+  const Seconds in_slot = served.prefill_work.Total() + point.from_decodes() + served.decode.Total();
+  served.prefill.queueing += SlotWait(point.SlotsTaken(), most, in_slot);
   if (!replica.steps_wanted) return served;
   const Seconds each = following / std::max(1.0, point.Steps());
   served.step = [step = point.Step(), stalls, each](double j) {

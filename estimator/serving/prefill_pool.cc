@@ -12,20 +12,20 @@ namespace {
 
 constexpr char kPath[] = "disaggregated_prefill.";
 
-// The prefill side by itself: one output token, which the decode side continues.
-Scenario SideScenario(const Scenario& scenario) {
+// The prefill pool by itself makes one output token, after which the decode pool continues.
+Scenario PoolScenario(const Scenario& scenario) {
   const Disaggregation& d = *scenario.disaggregation;
-  Scenario side = scenario;
-  side.hardware = d.hardware;
-  side.deployment = d.deployment;
-  side.workload.batch_size = d.batch_size * d.deployment.data_parallel;
-  side.workload.output_tokens = 1;
-  side.disaggregation.reset();
-  return side;
+  Scenario pool = scenario;
+  pool.hardware = d.hardware;
+  pool.deployment = d.deployment;
+  pool.workload.batch_size = d.batch_size * d.deployment.data_parallel;
+  pool.workload.output_tokens = 1;
+  pool.disaggregation.reset();
+  return pool;
 }
 
-// A refusal of the side by itself, under its paths in the whole.
-absl::Status OfPrefillSide(const absl::Status& status) {
+// A refusal of the pool, with field paths of the whole scenario.
+absl::Status OfPrefillPool(const absl::Status& status) {
   RefusalDetail detail = DetailOf(status);
   for (FieldViolation& violation : detail.violations) {
     violation.field = violation.field == "workload.batch_size" ? absl::StrCat(kPath, "batch_size")
@@ -34,8 +34,8 @@ absl::Status OfPrefillSide(const absl::Status& status) {
   return RefusalWithDetail(absl::StrCat("prefill side: ", status.message()), detail);
 }
 
-// Likewise of its warnings; what the decode side has said already holds for both.
-void AddWarningsOfPrefillSide(std::vector<Warning> own, std::vector<Warning>& warnings) {
+// Its warnings likewise. A warning that the decode pool has already given holds for both.
+void AddWarningsOfPrefillPool(std::vector<Warning> own, std::vector<Warning>& warnings) {
   for (Warning& warning : own) {
     if (std::find(warnings.begin(), warnings.end(), warning) != warnings.end()) continue;
     warning.field.insert(0, kPath);
@@ -69,16 +69,16 @@ absl::StatusOr<BytesPerSecond> TransferRate(const Scenario& scenario, const Effi
 absl::StatusOr<PrefillPool> MakePrefillPool(const Scenario& scenario, const Efficiencies& efficiencies,
                                             std::vector<Warning>& warnings) {
   const Disaggregation& d = *scenario.disaggregation;
-  Scenario side = SideScenario(scenario);
+  Scenario pool = PoolScenario(scenario);
   std::vector<Warning> own;
-  absl::StatusOr<StepModel> model = MakeStepModel(side, efficiencies, &own);
-  if (!model.ok()) return OfPrefillSide(model.status());
-  AddWarningsOfPrefillSide(std::move(own), warnings);
-  const Capacity capacity = MeasureCapacity(side, model->shard, model->machine);
-  if (!capacity.Fits()) return OfPrefillSide(OutOfMemory(side, capacity, model->machine));
+  absl::StatusOr<StepModel> model = MakeStepModel(pool, efficiencies, &own);
+  if (!model.ok()) return OfPrefillPool(model.status());
+  AddWarningsOfPrefillPool(std::move(own), warnings);
+  const Capacity capacity = MeasureCapacity(pool, model->shard, model->machine);
+  if (!capacity.Fits()) return OfPrefillPool(OutOfMemory(pool, capacity, model->machine));
   const absl::StatusOr<BytesPerSecond> transfer = TransferRate(scenario, efficiencies);
   if (!transfer.ok()) return transfer.status();
-  return PrefillPool{.scenario = std::move(side),
+  return PrefillPool{.scenario = std::move(pool),
                      .model = *std::move(model),
                      .capacity = capacity,
                      .transfer = *transfer,

@@ -1,10 +1,12 @@
-// The prefill side of a disaggregated deployment, and the transfer of what it computes to the decode side.
+// The prefill pool of a disaggregated deployment, and the transfer of its KV cache to the decode pool.
 //
-//   transfer = alpha + S KV / Bx                        KV of a prompt of S tokens over the rate between two replicas
-//   exposed  = alpha + S KV / Bx                        sent when the prompt is done
-//            = alpha + max(T/L, T - (L-1)/L prefill)    layer by layer, T = S KV / Bx: the last layer, or what is left
+//   moving   = KV cache of the prompt / rate between two replicas
+//   transfer = latency + moving
+//   exposed  = latency + moving                                                         sent after the prefill
+//   exposed  = latency + max(moving / layers, moving - (layers - 1) / layers prefill)   sent layer by layer
 //
-// where the link keeps up with the prefill that is 1/L of T. [ours]
+// Layer by layer, the transfer of the last layer is always exposed, and more if the link is slower than the prefill.
+// [ours]
 #ifndef FORETOKEN_ESTIMATOR_SERVING_PREFILL_POOL_H_
 #define FORETOKEN_ESTIMATOR_SERVING_PREFILL_POOL_H_
 
@@ -24,19 +26,19 @@ struct PrefillPool {
   Scenario scenario;  // its hardware and deployment, its batch, one output token
   StepModel model;
   Capacity capacity;
-  BytesPerSecond transfer;  // from one replica to one of the decode side, as reached; 0: sending takes no time
-  Seconds latency;          // alpha
+  BytesPerSecond transfer;  // reached, from one replica to one of the decode pool; 0: sending takes no time
+  Seconds latency;          // of one transfer
 };
 
 // REQUIRES: scenario.disaggregation. Errors, with paths below disaggregated_prefill: kMissingFigure, kOutOfMemory;
-// kMissingFigure for transfer_bytes_per_second where the network of a side is not stated either.
+// kMissingFigure for transfer_bytes_per_second if the network of a pool is not stated either.
 absl::StatusOr<PrefillPool> MakePrefillPool(const Scenario& scenario, const Efficiencies& efficiencies,
                                             std::vector<Warning>& warnings);
 
-// KV cache of one sequence of `tokens` over the whole model: a windowed layer sends its window only.
+// KV cache of one sequence of `tokens` over the whole model. A layer with a sliding window sends only its window.
 Bytes TransferredKv(const Model& model, Dtype kv_cache_dtype, double tokens);
 
-// What is left of a transfer of `whole` without latency when a prefill that takes `prefill` is done.
+// The part of a transfer of `whole`, without latency, that remains when the prefill is done.
 Seconds ExposedTransfer(Seconds whole, Seconds prefill, double layers, bool layerwise);
 
 }  // namespace foretoken

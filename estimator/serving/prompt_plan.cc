@@ -19,7 +19,7 @@ Packing Pack(const Prompts& prompts, double prior, double step_tokens, double st
           .stages = stages};
 }
 
-// The last of the waiting prompts, as many as are left by full steps, where the request's has room for them.
+// The last waiting prompts, which full steps leave over, if the request's step has room for them.
 double SharingOf(const Prompts& waiting, const Packing& own, double step_tokens) {
   const double together = RoomFor(waiting, step_tokens);
   if (together < 1 || own.groups > 1 || own.group.new_tokens <= 0) return 0;

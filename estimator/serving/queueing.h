@@ -1,4 +1,4 @@
-// Queues of customers who arrive independently of each other.
+// Mean waits in queues with independent (Poisson) arrivals.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_QUEUEING_H_
 #define FORETOKEN_ESTIMATOR_SERVING_QUEUEING_H_
 
@@ -6,41 +6,41 @@
 
 namespace foretoken {
 
-// A server that takes all who wait, up to `most`, into one step; those who come meanwhile wait for its end. The number
-// who come during a step is binomial. Of one customer a step: M/D/1, with vacations of `empty`. [ours;
-// docs/model/serving.md] REQUIRES: rate * longest < most, rate * each < 1.
+// A server that works in steps: each step takes all waiting requests, up to `most`, and later arrivals wait for its
+// end. The number of arrivals during a step is binomial. With one request per step this is M/D/1 with vacations of
+// `empty`. [ours; docs/model/serving.md] REQUIRES: rate * longest < most, rate * each < 1.
 struct StepQueue {
   double rate = 0;      // arrivals per second
-  double arriving = 0;  // mean of those who come during a step
-  double most = 1;      // that a step takes
-  double idle = 0;      // probability that no step runs where nobody has come
-  Seconds empty;        // a step that takes nobody
-  Seconds taking;       // one that takes Group()
-  Seconds each;         // what one more adds to that
-  Seconds longest;      // one that takes `most`
+  double arriving = 0;  // mean arrivals during a step
+  double most = 1;      // requests that a step takes
+  double idle = 0;      // probability that no step runs if no request has arrived
+  Seconds empty;        // a step without a request
+  Seconds taking;       // a step with Group() requests
+  Seconds each;         // time that one more request adds to it
+  Seconds longest;      // a step with `most` requests
 
-  // Customers in a step that takes any, mean.
+  // Mean requests of a step that takes any.
   double Group() const;
-  // Mean time until the step that takes an arrival begins.
+  // Mean time from an arrival to the step that takes it.
   Seconds Wait() const;
-  // Customers in that step, itself included.
+  // Mean requests of that step, the arrival included.
   double Together() const;
-  // How many more than on average come into the `steps` after it, of those who came during the wait and the step.
+  // Arrivals during the wait and the step that are above the mean, and so enlarge the `steps` after it.
   double Followers(double steps) const;
 
  private:
-  double NobodyCame() const;
+  double NoArrival() const;
   double Growth() const { return rate * each.value(); }
-  // Share of the time in steps that take somebody.
+  // Share of the time in steps that take a request.
   double Busy() const { return rate * taking.value() / Group(); }
-  // How many more than in the mean step are in that of a customer, where steps follow each other always.
+  // How many more requests than the mean step has the step of an arrival, if steps follow each other without a gap.
   double Excess() const;
-  // Mean rest of the step that runs as a customer arrives.
+  // Mean rest of the step that runs at an arrival.
   Seconds Residual() const;
 };
 
-// Mean wait for one of `seats` that are each held for `service`, as they are for the share `busy` of the time. [ours;
-// docs/model/serving.md] REQUIRES: busy < 1.
+// Mean wait for one of `slots` that each request holds for `service`, if slots are taken for the share `busy` of the
+// time. [ours; docs/model/serving.md] REQUIRES: busy < 1.
 Seconds SlotWait(double busy, double slots, Seconds service);
 
 // Mean wait before a service that always takes the same time (M/D/1): rho / (2 (1 - rho)) services, rho = rate *

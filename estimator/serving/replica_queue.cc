@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// `count` prompts that have `tokens` together. Where only one of both is stated, they are as long as the request's.
+// `count` prompts with `tokens` in all. If only one of both is reported, the prompts are as long as the request's.
 Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& workload) {
   const double like_this = std::max<double>(1, workload.fresh_tokens());
   if (!tokens) return {.count = count, .tokens = like_this};
@@ -23,8 +23,8 @@ Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& wo
   return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
 }
 
-// Prompts that are being prefilled hold a seat and memory: they are no more than there is room for beside those
-// running.
+// Partially prefilled prompts hold a batch slot and memory, so that no more of them exist than fit beside the running
+// sequences.
 Prompts Admitted(const LiveLoad& load, const Workload& workload, double largest_batch) {
   const Prompts prompts = PromptsOf(0, load.in_flight_prefill_tokens.value_or(0), workload);
   if (prompts.count <= 0) return prompts;
@@ -33,7 +33,7 @@ Prompts Admitted(const LiveLoad& load, const Workload& workload, double largest_
   return PromptsOf(std::min(prompts.count, slots), load.in_flight_prefill_tokens, workload);
 }
 
-// Whatever batch the request is: who runs and waits are those of an engine that works in steps.
+// Holds under every batching policy, because an engine with a live load works in steps.
 double StepTokens(const Deployment& deployment, const LiveLoad& load) {
   const std::optional<int>& chunk = deployment.prefill_chunk_tokens;
   if (!load.max_num_batched_tokens) return chunk.value_or(kStepTokens);
@@ -44,14 +44,14 @@ double StepTokens(const Deployment& deployment, const LiveLoad& load) {
 // KV cache, in tokens of the prompts' blocks.
 struct KvRoom {
   double free = 0;      // now
-  double after = 0;     // when those running have ended
-  double needed = 0;    // by all prompts without a seat
-  double smallest = 0;  // prompt of them, at least 1
+  double after = 0;     // when the running sequences have completed
+  double needed = 0;    // by all prompts without a batch slot
+  double smallest = 0;  // of these prompts, at least 1
   double largest = 0;
 };
 
-// What memory leaves free beside those running, where the engine does not tell: by bytes, as a layer with a window
-// keeps no more than it of a long sequence.
+// The room that memory leaves beside the running sequences, for an engine that does not report it. Counted in bytes,
+// because a layer with a sliding window keeps only the window of a long sequence.
 KvRoom RoomInMemory(const Replica& replica, const ReplicaQueue& queue) {
   const Workload& w = replica.scenario.workload;
   const Capacity& c = replica.capacity;
@@ -80,7 +80,7 @@ KvRoom RoomFor(const Replica& replica, const ReplicaQueue& queue) {
   return room;
 }
 
-// What those who run and join will add while the request decodes, against what is left.
+// Compares the tokens that sequences add while the request decodes with the room that is left.
 void WarnOfPreemption(const Replica& replica, const ReplicaQueue& b, const KvRoom& room,
                       std::vector<Warning>& warnings) {
   const double steps = replica.scenario.workload.output_tokens;
@@ -109,7 +109,7 @@ absl::Status CheckWait(const ReplicaQueue& queue, double prompts, std::string_vi
   return absl::OkStatus();
 }
 
-// How many wait decides who finds a seat: a guess from their tokens alone may be far off.
+// Warns of a guessed number of waiting requests, because it decides which of them find a batch slot.
 Prompts Waiting(const LiveLoad& load, const Workload& workload, std::vector<Warning>& warnings) {
   const double stated = load.waiting_requests.value_or(0);
   const double tokens = load.queued_prefill_tokens.value_or(0);
@@ -130,23 +130,23 @@ absl::Status NoRoomEver(const KvRoom& room) {
                               room.after, " when the running sequences have ended"));
 }
 
-// REQUIRES: not all prompts have a seat, and the running sequences end.
+// REQUIRES: not all prompts have a batch slot, and the running sequences complete.
 BatchSlots WaitForSlots(const Workload& workload, const ReplicaQueue& b, const KvRoom& room, double most) {
   const double prompts = b.waiting.count + b.arriving.count;
   const double admitted = b.running + b.in_flight.count;
   const Completions completions = b.WhenTheyEnd();
   const double hold = std::max(1.0, static_cast<double>(workload.output_tokens));
-  // In the room that prompts leave each other, counted as if all were as long as the longest.
+  // Room counts in whole prompts, as if all were as long as the longest.
   const double prompt = std::max(1.0, room.largest);
   const auto whole = [&](double tokens) { return std::floor(tokens / prompt) * prompt; };
-  const double each = b.running > 0 ? (room.after - room.free) / b.running : 0;  // of those running, tokens
+  const double each = b.running > 0 ? (room.after - room.free) / b.running : 0;  // tokens of a running sequence
   const double again = b.running > 0 ? (whole(room.after) - whole(room.free)) / b.running : 0;
   const SlotRelease kv{
       .completions = completions, .each = each, .again = again, .joined = whole(room.free), .hold = hold};
   BatchSlots slots{.must_wait = true, .steps = kv.StepsUntil(room.needed - room.free), .batch = most};
   if (most < kInfinity) {
     const SlotRelease batch{.completions = completions, .joined = std::max(0.0, most - b.running), .hold = hold};
-    // Where those running take all seats, the prompts in flight are some of theirs.
+    // If running sequences take all slots, they include the partially prefilled prompts.
     slots.steps = std::max(slots.steps, batch.StepsUntil(std::min(admitted, most) + prompts - most));
   }
   const double now = std::floor(room.free / room.smallest);

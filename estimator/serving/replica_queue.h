@@ -1,4 +1,4 @@
-// A replica's live load as the next request finds it: who is before it, and who of them can start.
+// A replica's live load as the next request finds it: the prompts before it, and the steps until it has a batch slot.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_REPLICA_QUEUE_H_
 #define FORETOKEN_ESTIMATOR_SERVING_REPLICA_QUEUE_H_
 
@@ -14,45 +14,44 @@ namespace foretoken {
 // Prompts of one length.
 struct Prompts {
   double count = 0;
-  double tokens = 0;  // of each, still to be prefilled
+  double tokens = 0;  // of each, not yet prefilled
 };
 
-// The load, its gaps filled from the workload.
+// The reported load. What is not reported is filled in from the workload.
 struct ReplicaQueue {
   double running = 0;                // sequences that decode
-  double context = 0;                // tokens that each sees
-  std::optional<double> remaining;   // output tokens that each has still to make on average; absent: none ends
-  Prompts in_flight;                 // admitted already
+  double context = 0;                // tokens of each
+  std::optional<double> remaining;   // mean output tokens that each still makes; absent: none completes
+  Prompts in_flight;                 // partially prefilled, with a batch slot
   Prompts waiting;                   // before the request
-  Prompts arriving;                  // the request, or as many as come together
+  Prompts arriving;                  // the request, and those that arrive with it
   double step_tokens = kStepTokens;  // prompt tokens that a step has room for
 
   Completions WhenTheyEnd() const { return {running, remaining}; }
 };
 
-// REQUIRES: a live load. Warns where sequences run whose context is not stated.
+// REQUIRES: a live load. Warns if sequences run whose context is not reported.
 ReplicaQueue ReadReplicaQueue(const Replica& replica, std::vector<Warning>& warnings);
 
-// When all waiting and arriving prompts have a seat: room in the batch and KV cache for the prompt.
+// When all waiting and arriving prompts have a batch slot: a place in the batch, and KV cache for the prompt.
 struct BatchSlots {
-  bool must_wait = false;  // not all have one now
-  double steps = 0;        // engine steps until they have, of
-  double taken = 0;        // sequences that hold the seats meanwhile
-  // Most that have joined by then, with the request: at once, beside those left,
-  double batch = 0;
-  double kv = 0;            // and in the KV cache, at first
-  double kv_per_ended = 0;  // and more with each running sequence that has ended
+  bool must_wait = false;   // not all have a slot now
+  double steps = 0;         // engine steps until all have a slot
+  double taken = 0;         // sequences that hold the slots meanwhile
+  double batch = 0;         // limit of the batch on the sequences that run at once
+  double kv = 0;            // limit of the KV cache on the sequences that have joined by then,
+  double kv_per_ended = 0;  // which rises with each completion
 
-  // At least 1, the request.
+  // Sequences that have joined, the request included, while `left` of `running` still run. At least 1.
   double Joined(double running, double left) const;
 };
 
-// Seats become free as running sequences end and as requests that begin before this one, taken to be like it, do; each
-// is taken by the next prompt at once. Warns of a wait, naming what is full, and of a KV cache that fills while the
-// requests decode (the engine then preempts, which is not counted).
+// Running sequences release slots as they complete, and so do requests that begin before this one, which are assumed to
+// be like it. The next prompt takes each slot at once. Warns of a wait, naming what is full. Warns if the KV cache
+// fills while the requests decode, because the engine then preempts, which is not modelled.
 //
-// Errors: kInvalidField where a request has to wait for sequences whose remaining_output_tokens are not stated;
-// kOutOfMemory where a prompt has no room even when they have ended.
+// Errors: kInvalidField if a request has to wait for sequences whose remaining_output_tokens are not reported;
+// kOutOfMemory if a prompt has no room even after they complete.
 absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, const ReplicaQueue& queue,
                                           std::vector<Warning>& warnings);
 

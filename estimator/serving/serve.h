@@ -1,13 +1,14 @@
-// How requests meet the engine: each batching policy turns a scenario into the times of one request.
+// The dispatcher of the serving room: each batching policy turns a scenario into the times that one request meets.
 //
 //   static            batch.h           all prompts together, the batch ends with its longest sequence
-//   dynamic           dynamic_batch.h   static batches that form from requests that arrive at a rate
+//   dynamic           dynamic_batch.h   static batches that form from arrivals
 //   closed loop       closed_loop.h     continuous batching at constant concurrency
-//   live load         live_load.h       continuous batching, at a replica whose present load is stated
+//   live load         live_load.h       continuous batching, at a replica whose present load is reported
 //   open loop         open_loop.h       continuous batching of requests that arrive at a rate
-//   disaggregated     disaggregated.h   prompts are prefilled on other replicas
+//   disaggregated     disaggregated.h   prompts are prefilled by a pool of other replicas
 //
-// Formulas, sources and worked numbers: docs/model/serving.md.
+// coverage.h decides which policy serves a scenario, and what it refuses. Formulas, sources and worked numbers:
+// docs/model/serving.md.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
 #define FORETOKEN_ESTIMATOR_SERVING_SERVE_H_
 
@@ -19,8 +20,8 @@
 
 namespace foretoken {
 
-// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled; kInvalidField where
-// the policy needs a field that is absent.
+// Serves the scenario by its batching policy. Errors: kOutOfMemory; kUnstableLoad; kNotModelled (coverage.h);
+// kInvalidField if the policy needs a field that is absent.
 absl::StatusOr<Served> Serve(const Replica& replica, std::vector<Warning>& warnings);
 
 }  // namespace foretoken

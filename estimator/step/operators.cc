@@ -33,7 +33,6 @@ struct Gemm {
   OperatorKind kind;
   double count, n, k;
   Bytes bytes_per_weight, bytes_per_input;
-  FlopsPerSecond rate;
 };
 
 MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& machine) {
@@ -41,15 +40,15 @@ MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& mach
   matrix.flops_per_row = Flops(2 * g.n * g.k);
   matrix.weights = g.n * g.k * g.bytes_per_weight;
   matrix.bytes_per_row = g.k * g.bytes_per_input + g.n * shard.residual;
-  matrix.compute_per_row = matrix.flops_per_row / g.rate;
-  matrix.memory = matrix.weights / machine.weight_read;
-  matrix.memory_per_row = matrix.bytes_per_row / machine.weight_read;
+  matrix.compute_per_row = matrix.flops_per_row / ReachedRate(machine, g.kind);
+  matrix.memory = matrix.weights / ReachedBandwidth(machine, g.kind);
+  matrix.memory_per_row = matrix.bytes_per_row / ReachedBandwidth(machine, g.kind);
   return matrix;
 }
 
 ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Machine& machine) {
   const auto expert = [&](OperatorKind kind, double n, double k) {
-    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.expert_gemm}, shard, machine);
+    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation}, shard, machine);
   };
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
@@ -59,7 +58,7 @@ ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Mach
 }
 
 TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {
-  return {per_token, per_token / machine.elementwise};
+  return {per_token, per_token / ReachedBandwidth(machine, OperatorKind::kElementwise)};
 }
 
 // Norms and residuals, MLP activation, and the KV written: bytes of one pass; about twice that when not fused.
@@ -75,7 +74,7 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   StepOperatorSet set;
   for (const Matrix& m : shard.matrices) {
     const MatrixOperator matrix =
-        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation, machine.gemm}, shard, machine);
+        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation}, shard, machine);
     if (m.kind < Matrix::Kind::kOut) {
       set.before_attention.push_back(matrix);
     } else {
@@ -84,8 +83,7 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   }
   if (shard.experts) set.experts = MakeExperts(*shard.experts, shard, machine);
   set.head =
-      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual, machine.head_gemm},
-                 shard, machine);
+      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual}, shard, machine);
   set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.residual), machine);
   set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
   set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);

@@ -78,6 +78,37 @@ struct StepOperatorSet {
   MessageTime logits_gather;
 };
 
+// The rate and the bandwidth that an operator reaches on the machine. Decode attention reaches this rate on the matrix
+// units, and machine.decode_attention on the vector units.
+inline FlopsPerSecond ReachedRate(const Machine& machine, OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kPrefillAttention:
+    case OperatorKind::kDecodeAttention:
+      return machine.prefill_attention;
+    case OperatorKind::kExpertUp:
+    case OperatorKind::kExpertDown:
+      return machine.expert_gemm;
+    case OperatorKind::kLmHead:
+      return machine.head_gemm;
+    default:
+      return machine.gemm;
+  }
+}
+inline BytesPerSecond ReachedBandwidth(const Machine& machine, OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kPrefillAttention:
+    case OperatorKind::kDecodeAttention:
+      return machine.kv_read;
+    case OperatorKind::kEmbedding:
+    case OperatorKind::kLatentExpand:
+    case OperatorKind::kExpertRows:
+    case OperatorKind::kElementwise:
+      return machine.elementwise;
+    default:
+      return machine.weight_read;
+  }
+}
+
 StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool unfused_elementwise);
 
 }  // namespace foretoken

@@ -50,8 +50,8 @@ inline OperatorCost PrefillAttentionCost(const StepModel& model, const Attention
           .count = group.layers,
           .flops = flops,
           .bytes = bytes,
-          .compute = flops / model.machine.prefill_attention,
-          .memory = bytes / model.machine.kv_read};
+          .compute = flops / ReachedRate(model.machine, OperatorKind::kPrefillAttention),
+          .memory = bytes / ReachedBandwidth(model.machine, OperatorKind::kPrefillAttention)};
 }
 
 // Attention of decoding sequences alone, over the layers of one group. The cost is proportional to the context, which
@@ -71,7 +71,7 @@ inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionG
           .flops = flops,
           .bytes = bytes,
           .compute = tokens > 1 ? std::max(one, flops / m.prefill_attention) : one,
-          .memory = bytes / m.kv_read};
+          .memory = bytes / ReachedBandwidth(m, OperatorKind::kDecodeAttention)};
 }
 
 // MLA: cached latents of the prior context are expanded to keys and values again for every chunk.
@@ -84,8 +84,8 @@ inline OperatorCost LatentExpansionCost(const StepModel& model, const StepShape&
           .count = s.layers,
           .flops = flops,
           .bytes = bytes,
-          .compute = flops / model.machine.gemm,
-          .memory = bytes / model.machine.elementwise,
+          .compute = flops / ReachedRate(model.machine, OperatorKind::kLatentExpand),
+          .memory = bytes / ReachedBandwidth(model.machine, OperatorKind::kLatentExpand),
           .rows = rows};
 }
 
@@ -130,7 +130,7 @@ inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use)
   return {.kind = OperatorKind::kExpertRows,
           .count = s.experts->layers,
           .bytes = bytes,
-          .memory = bytes / model.machine.elementwise};
+          .memory = bytes / ReachedBandwidth(model.machine, OperatorKind::kExpertRows)};
 }
 
 // Bytes of one layer's tokens that a device sends to the experts (dispatch) and back (combine).

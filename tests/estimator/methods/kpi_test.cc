@@ -144,7 +144,7 @@ TEST(KpiTest, ExposedPrefillIsTheRecursion) {
   }
 }
 
-// Chunks that grow dearer with their context: the last one, then the backlog, decide. Arrivals at 10, 20, 30 s.
+// Chunks that grow dearer with their context: the last one, then the queue, decide. Arrivals at 10, 20, 30 s.
 TEST(KpiTest, ExposedPrefillOfUnequalChunks) {
   const std::vector<double> last_token = {100, 200, 300};
   EXPECT_EQ(ExposedPrefill({Seconds(1), Seconds(2), Seconds(4)}, last_token, 10), Seconds(4));

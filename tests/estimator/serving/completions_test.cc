@@ -1,4 +1,4 @@
-// By hand, and against seats that are counted one by one.
+// By hand, and against slots that are counted one by one.
 #include "estimator/serving/completions.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(CompletionsTest, MoreSequencesOrTokensLastLonger) {
   }
 }
 
-// The slow count: a seat is free when its sequence has ended and then every `hold` steps.
+// The slow count: a slot is free when its sequence has ended and then every `hold` steps.
 double CountFreed(const SlotRelease& release, double steps) {
   double freed = release.joined * std::floor(steps / release.hold);
   for (int i = 1; i <= release.completions.running(); ++i) {
@@ -52,13 +52,13 @@ double CountFreed(const SlotRelease& release, double steps) {
   return freed;
 }
 
-// Two running seats, free after 4 and 8 steps and every 10 after, one free now: at 4, 8, 10, 14, 18, 20.
+// Two running slots, free after 4 and 8 steps and every 10 after, one free now: at 4, 8, 10, 14, 18, 20.
 TEST(SlotReleaseTest, ByHand) {
   const SlotRelease release{.completions = Completions(2, 6), .joined = 1, .hold = 10};
   const double at[] = {4, 8, 10, 14, 18, 20};
   EXPECT_EQ(release.StepsUntil(0), 0);
   for (int needed : {1, 2, 3, 6}) EXPECT_NEAR(release.StepsUntil(needed), at[needed - 1], 1e-6) << needed;
-  // While only some of a generation have ended, they count as half a seat less: the fourth at 4 x 1.5 after 10.
+  // While only some of a generation have ended, they count as half a slot less: the fourth at 4 x 1.5 after 10.
   EXPECT_NEAR(release.StepsUntil(4), 16, 1e-6);
 }
 

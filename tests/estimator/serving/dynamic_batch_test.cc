@@ -45,9 +45,9 @@ TEST(GatherTest, ByHand) {
                         {1000, Seconds(1e6), 1000, 49.95},
                         {8, Seconds(0), 1, 0}};
   for (const Case& c : cases) {
-    const BatchFormation gathering = FormBatch(10, c.most, c.window);
-    EXPECT_NEAR(gathering.sequences, c.sequences, 1e-6) << c.most;
-    EXPECT_NEAR(gathering.wait.value(), c.wait, 1e-6) << c.most;
+    const BatchFormation formation = FormBatch(10, c.most, c.window);
+    EXPECT_NEAR(formation.sequences, c.sequences, 1e-6) << c.most;
+    EXPECT_NEAR(formation.wait.value(), c.wait, 1e-6) << c.most;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// The slow oracle: the engine step by step. A prompt is admitted when it has a seat and room in the KV cache, first
+// The slow oracle: the engine step by step. A prompt is admitted when it has a slot and room in the KV cache, first
 // come first; prompts are cut to what the budget leaves. Those running end evenly up to twice the mean.
 struct Token {
   double first = 0, last = 0;
@@ -147,7 +147,7 @@ TEST_F(LiveLoadOracleTest, AgreesWhereAllHaveASeat) {
   }
 }
 
-// Seats and KV cache from plenty to full, queues from none to several times the seats, short and long requests.
+// Batch slots and KV cache from plenty to full, queues from none to several times the slots, short and long requests.
 TEST_F(LiveLoadOracleTest, AgreesWhereSomeWaitForASeat) {
   const LiveLoad limits[] = {{.max_num_seqs = 64}, {.free_kv_tokens = 4000, .kv_block_tokens = 1}};
   std::vector<double> ttft, e2e;

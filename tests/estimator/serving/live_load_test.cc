@@ -129,7 +129,7 @@ TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   EXPECT_THAT(estimate.warnings[0].message, HasSubstr("waits until others have ended"));
 }
 
-// 64 that have 325 tokens left end one every ten steps: one seat too few costs ten steps, two cost twenty.
+// 64 that have 325 tokens left end one every ten steps: one slot too few costs ten steps, two cost twenty.
 TEST_F(LiveLoadTest, EachSeatTooFewCostsOneEnding) {
   LiveLoad load{.running_sequences = 64, .running_context_tokens = 50, .remaining_output_tokens = 325};
   const auto ttft = [&](int slots) {
@@ -143,7 +143,7 @@ TEST_F(LiveLoadTest, EachSeatTooFewCostsOneEnding) {
   EXPECT_NEAR(ttft(64), 2 * kPrompt + (19 * 64 + 63 + 62 + 1) * kRow, 1e-9);
 }
 
-// A free seat serves the queue again and again, though those in the others stay: five requests of 11 tokens.
+// A free slot serves the queue again and again, though those in the others stay: five requests of 11 tokens.
 TEST_F(LiveLoadTest, AFreeSeatServesTheQueue) {
   const Estimate estimate = By({.running_sequences = 1,
                                 .running_context_tokens = 50,
@@ -207,7 +207,7 @@ TEST_F(LiveLoadTest, NoRoomAtAllIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("a prompt needs 112 tokens of KV cache; there are 50"));
 }
 
-// Two seats, five prompts before: this one is in the third pair, after two generations of two.
+// Two slots, five prompts before: this one is in the third pair, after two generations of two.
 TEST_F(LiveLoadTest, GenerationsComeAndGo) {
   const Estimate estimate = By({.waiting_requests = 5, .max_num_seqs = 2});
   const double generation = 2 * kPrompt + 10 * 2 * kRow;

@@ -125,8 +125,8 @@ TEST(OpenLoopOracleTest, WaitsForASeatAsAnEngineStepByStep) {
     Scenario scenario = MakeScenario(model, hardware, 1, 200, 200);
     scenario.live_load = LiveLoad{.max_num_seqs = slots};
     const Ratios ratios = Compare(scenario, rate);
-    EXPECT_NEAR(ratios.ttft, 1, ttft_bound) << slots << " seats, " << rate << "/s";
-    EXPECT_NEAR(ratios.tpot, 1, 0.02) << slots << " seats, " << rate << "/s";
+    EXPECT_NEAR(ratios.ttft, 1, ttft_bound) << slots << " slots, " << rate << "/s";
+    EXPECT_NEAR(ratios.tpot, 1, 0.02) << slots << " slots, " << rate << "/s";
   }
 }
 
