@@ -23,13 +23,13 @@ using HealthService = grpc::health::v1::Health;
 using EstimatorStub = v1::EstimatorService::StubInterface;
 using CatalogStub = v1::CatalogService::StubInterface;
 
-// A batch of 1,000 estimates with their operators passes the 4 MiB that gRPC allows by default.
+// A batch of 1,000 estimates with operators exceeds the 4 MiB that gRPC allows by default.
 constexpr int kMaxReceiveBytes = 64 << 20;
-// gRPC waits a second before it connects again; a client that retries within one must find the channel awake.
+// By default gRPC waits a second before it reconnects, longer than the client waits before a retry.
 constexpr int kReconnectBackoffMs = 50;
-constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: a client with little CPU time takes long to shake hands
+constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: with little CPU time the handshake takes long
 
-// What travels beside a call.
+// Headers of a call.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 // One call: blocks, retries, translates the status.
@@ -48,7 +48,7 @@ absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::Client
   return response;
 }
 
-// With what of the texts can travel in a header: gRPC ends a process that gives it more.
+// Drops the characters that a header cannot hold, because gRPC ends a process that sends them.
 ClientOptions Sendable(ClientOptions options) {
   for (std::string* text : {&options.author, &options.write_token}) {
     std::erase_if(*text, [](char c) { return c < ' ' || c >= 0x7f; });
@@ -90,8 +90,8 @@ std::shared_ptr<grpc::ChannelInterface> DialWith(const std::string& server,
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for it
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, encrypted ? 1 : 0);         // a proxy would read what is in plain text
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for the connect timeout
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, encrypted ? 1 : 0);         // a proxy could read plain text
   return grpc::CreateCustomChannel(server, credentials, arguments);
 }
 

@@ -1,4 +1,5 @@
-// A client of foretokend: every RPC as a function that answers StatusOr.
+// The client library: a class whose functions are the RPCs of foretokend. Start reading here; the command line in cli/
+// is built on it. The library includes the API's generated headers and nothing else of this project.
 //
 //   Client client(Dial("127.0.0.1:50051"));
 //   v1::EstimateRequest request;
@@ -7,9 +8,9 @@
 //   absl::StatusOr<v1::EstimateResponse> response = client.Estimate(request);
 //   if (!response.ok()) std::cerr << Describe(response.status()) << "\n";
 //
-// The client checks nothing: the server is the truth, and its refusals arrive whole (client/status_details.h).
-// UNAVAILABLE is tried again within the call's deadline (client/retry.h); nothing else is.
-// Thread-safe: one client serves any number of threads. It does not outlive its channel, which it shares.
+// The server checks every request; the client checks none. Errors keep all details of the server
+// (client/status_details.h). Only UNAVAILABLE is retried, within the deadline of the call (client/retry.h).
+// Thread-safe: one client serves any number of threads. The client shares its channel.
 #ifndef FORETOKEN_CLIENT_CLIENT_H_
 #define FORETOKEN_CLIENT_CLIENT_H_
 
@@ -31,16 +32,16 @@ class ChannelInterface;
 
 namespace foretoken::client {
 
-// How a client calls.
+// Time limits, retries and identity of the calls.
 struct ClientOptions {
-  // Longest time of a call, retries included; of a sweep, until its last message.
+  // Time limit of a call, retries included; for a sweep, until its last message.
   absl::Duration timeout = absl::Seconds(10);
   absl::Duration sweep_timeout = absl::InfiniteDuration();
   RetryPolicy retry;
-  // Who writes to the catalog, for its history; what is not printable ASCII is left out. Empty: not told.
+  // Author of writes to the catalog, shown in its history. Only printable ASCII is sent. Empty: nothing is sent.
   std::string author;
-  // Opens the server's catalog to writes, where it asks for that; sent with writes alone. Whoever reads the wire of a
-  // plain-text channel can read it. As the author, without what is not printable ASCII. Empty: not sent.
+  // Token that the server may require for writes to the catalog; sent with writes only. A plain-text channel exposes it
+  // to anyone who can read the network. Only printable ASCII is sent. Empty: nothing is sent.
   std::string write_token;
   // Waits between attempts; tests replace it.
   std::function<void(absl::Duration)> sleep = absl::SleepFor;
@@ -48,16 +49,16 @@ struct ClientOptions {
 
 // PEM files of a channel.
 struct TlsFiles {
-  std::string ca;           // authorities that the server's certificate is checked against; empty: plain text
-  std::string certificate;  // of this client, with its key; empty: none is shown
+  std::string ca;           // authorities that must have signed the server's certificate; empty: plain text
+  std::string certificate;  // of this client, with its key; empty: the client presents none
   std::string key;
 };
 
-// A plain-text channel to "host:port" (or "unix:path"). Connects when it is first used and again quickly after a loss.
+// A plain-text channel to "host:port" (or "unix:path"). It connects on first use and reconnects quickly after a loss.
 std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server);
 
-// The same over TLS, plain where no file is named. The server's certificate must be for the host as it is given.
-// Errors: INVALID_ARGUMENT: a file cannot be read, or only makes sense with another.
+// The same over TLS; in plain text if no file is named. The server's certificate must name the host in `server`.
+// Errors: INVALID_ARGUMENT: a file cannot be read, or another file is missing beside it.
 absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial(const std::string& server, const TlsFiles& files);
 
 class Client {
@@ -67,15 +68,15 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // EstimatorService. Errors: those of the RPC; UNAVAILABLE and DEADLINE_EXCEEDED of the way there.
+  // EstimatorService. Errors: those of the RPC; UNAVAILABLE and DEADLINE_EXCEEDED if the server does not answer.
   absl::StatusOr<v1::EstimateResponse> Estimate(const v1::EstimateRequest& request) const;
   absl::StatusOr<v1::BatchEstimateResponse> BatchEstimate(const v1::BatchEstimateRequest& request) const;
   absl::StatusOr<v1::SolveResponse> Solve(const v1::SolveRequest& request) const;
 
-  // Starts nothing yet: the first read of the stream does. REQUIRES: the client outlives the stream.
+  // The call starts with the first read of the stream. REQUIRES: the client outlives the stream.
   std::unique_ptr<SweepStream> Sweep(const v1::SweepRequest& request) const;
 
-  // CatalogService. A write without request_id is tried once. Errors: as above.
+  // CatalogService. A write without request_id is not retried. Errors: as above.
   absl::StatusOr<v1::RegisterHardwareResponse> RegisterHardware(const v1::RegisterHardwareRequest& request) const;
   absl::StatusOr<v1::RegisterModelResponse> RegisterModel(const v1::RegisterModelRequest& request) const;
   absl::StatusOr<v1::GetHardwareResponse> GetHardware(const v1::GetHardwareRequest& request) const;

@@ -29,7 +29,7 @@ void GrpcSweep::Cancel() {
 }
 
 absl::Status GrpcSweep::Finish() {
-  // A reader must be drained before Finish, or Finish may wait for messages that nobody takes.
+  // A reader must be drained before Finish, or Finish waits for messages that are never read.
   v1::SweepResponse rest;
   while (reader_->Read(&rest)) {
   }

@@ -1,4 +1,4 @@
-// Text of a server or a file, made safe to show on a terminal.
+// Text from a server or a file, made safe to show on a terminal.
 #ifndef FORETOKEN_CLIENT_PRINTABLE_H_
 #define FORETOKEN_CLIENT_PRINTABLE_H_
 
@@ -7,8 +7,8 @@
 
 namespace foretoken::client {
 
-// Every control character but newline and tab as its hexadecimal code, so that a text cannot move the cursor, set a
-// title or colour what follows: "\x1b[2J" with a real escape in front becomes those very letters.
+// Replaces every control character except newline and tab by its hexadecimal code, so that a text cannot move the
+// cursor, set the title or change colours: an escape character becomes the four characters "\x1b".
 std::string Printable(std::string_view text);
 
 }  // namespace foretoken::client

@@ -11,7 +11,7 @@ namespace foretoken::client {
 
 namespace {
 
-// Why a call failed is worth more than that its repetition took too long.
+// The first failure, with a note that its retry got no answer in time.
 absl::Status WithoutAnswer(const absl::Status& first) {
   absl::Status status(first.code(), absl::StrCat(first.message(), " (tried again, with no answer in time)"));
   first.ForEachPayload(
@@ -28,7 +28,7 @@ absl::Duration Backoff(const RetryPolicy& policy, int attempt, double random) {
 
 absl::Status CallWithRetry(const RetryLoop& loop, const std::function<absl::Status()>& attempt) {
   absl::BitGen random;
-  absl::Status unavailable;  // what the last attempt but one said
+  absl::Status unavailable;  // status of the attempt before
   for (int tries = 1;; ++tries) {
     absl::Status status = attempt();
     const bool again = loop.repeatable && absl::IsUnavailable(status) && tries < loop.policy.max_attempts;

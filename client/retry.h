@@ -1,7 +1,8 @@
-// When and how a call is tried again.
+// Retries of a call.
 //
-// Only UNAVAILABLE is retried: it is the one code that says that the same call may succeed a moment later. A read is
-// always safe to repeat; a write only when it carries a request_id, by which the server recognises the repetition.
+// Only UNAVAILABLE is retried, because it is the one code after which the same call may succeed a moment later. A read
+// is always safe to repeat. A write is safe to repeat if it carries a request_id, by which the server recognises the
+// retry.
 #ifndef FORETOKEN_CLIENT_RETRY_H_
 #define FORETOKEN_CLIENT_RETRY_H_
 
@@ -12,9 +13,9 @@
 
 namespace foretoken::client {
 
-// Bounds of retrying.
+// Limits of retrying.
 struct RetryPolicy {
-  int max_attempts = 4;  // the first one included; 1: never try again
+  int max_attempts = 4;  // the first one included; 1: no retry
   absl::Duration initial_backoff = absl::Milliseconds(50);
   absl::Duration max_backoff = absl::Seconds(1);
 };
@@ -31,8 +32,8 @@ struct RetryLoop {
   std::function<void(absl::Duration)> sleep;  // how to wait
 };
 
-// Calls `attempt` until it does not answer UNAVAILABLE or the bounds are reached; its last answer. Where that is
-// DEADLINE_EXCEEDED, the UNAVAILABLE before it, which says why.
+// Calls `attempt` until it returns anything but UNAVAILABLE or a limit is reached, and returns its last status. If a
+// retry ends with DEADLINE_EXCEEDED, the UNAVAILABLE before it is returned, because it states the cause.
 absl::Status CallWithRetry(const RetryLoop& loop, const std::function<absl::Status()>& attempt);
 
 }  // namespace foretoken::client

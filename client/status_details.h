@@ -1,7 +1,6 @@
-// What the server says about a refusal beside its code and message.
+// Details of a refusal: the reason and the fields at fault, beside code and message.
 //
-// Every error of a Client is an absl::Status that keeps the google.rpc.Status of the wire as a payload, so nothing the
-// server said is lost on the way to a caller:
+// Every error of a Client is an absl::Status that carries the google.rpc.Status of the wire as a payload:
 //
 //   absl::Status status = client.Estimate(request).status();
 //   ErrorDetails details = DetailsOf(status);
@@ -28,33 +27,33 @@ struct FieldError {
   std::string description;  // "batch_size 0; allowed 1 to 1000000"
 };
 
-// google.rpc.ErrorInfo and google.rpc.BadRequest of a status; empty where the server sent none.
+// google.rpc.ErrorInfo and google.rpc.BadRequest of a status; empty if the server sent none.
 struct ErrorDetails {
   std::string reason;  // a name of foretoken.v1.Reason without its prefix: "UNKNOWN_ID"
   std::map<std::string, std::string> metadata;
   std::vector<FieldError> fields;
 };
 
-// The status of a google.rpc.Status; its details become a payload.
+// Converts a google.rpc.Status; the whole of it becomes the payload.
 absl::Status FromProto(const google::rpc::Status& status);
 
-// As FromProto, of a call: `details` is the serialised google.rpc.Status that came with it, empty where there was none.
+// The status of a call: `details` is the serialised google.rpc.Status that came with it; empty if none came.
 absl::Status FromWire(int code, std::string_view message, std::string_view details);
 
-// What a status carries; empty for a status without details.
+// The details of a status; empty for a status without a payload.
 ErrorDetails DetailsOf(const absl::Status& status);
 
-// "NOT_FOUND"; a number for a code that has no name.
+// "NOT_FOUND"; "code 99" for a code without a name.
 std::string CodeName(absl::StatusCode code);
 
-// For people, no newline at the end: the message with its code and reason on the first line, then one line a field
-// whose description tells more than the message does.
+// For people, without a final newline: the message with its code and reason, then one line per field. A field's
+// description is left out if it repeats the message.
 //
 //   unknown model "llama-3.1-70x"; did you mean llama-3.1-70b, llama-3.3-70b, llama-3-70b? (NOT_FOUND, UNKNOWN_ID)
 //     field scenario.model_id
 std::string Describe(const absl::Status& status);
 
-// The same on one line, for a cell of a table.
+// The same on one line, for a table cell.
 std::string DescribeInLine(const absl::Status& status);
 
 }  // namespace foretoken::client

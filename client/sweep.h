@@ -1,4 +1,4 @@
-// A sweep as it arrives: pulled in columns, or handed out row by row.
+// Reading a sweep while it arrives: chunk by chunk in columns, or row by row.
 //
 //   std::unique_ptr<SweepStream> sweep = client.Sweep(request);
 //   absl::Status status = ForEachRow(*sweep, [](const SweepRow& row) { ...; return true; });
@@ -24,25 +24,25 @@ class SweepStream {
  public:
   virtual ~SweepStream() = default;
 
-  // The first message; asked again, the same. UNAVAILABLE is retried here and only here: later the server has
-  // answered part of the grid from its snapshot, which another call may not see.
+  // The first message; repeated calls return the same. UNAVAILABLE is retried here only: later the server has answered
+  // part of the grid from its catalog snapshot, and another call may see a newer snapshot.
   virtual absl::StatusOr<v1::SweepHeader> ReadHeader() = 0;
 
-  // The next chunk; nothing after the last, when summary() is there. Errors: those of the RPC; CANCELLED after Cancel;
-  // DATA_LOSS: the stream ended without a summary. REQUIRES: ReadHeader succeeded.
+  // The next chunk; nothing after the last one, when summary() is complete. Errors: those of the RPC; CANCELLED after
+  // Cancel; DATA_LOSS: the stream ended without a summary. REQUIRES: ReadHeader succeeded.
   virtual absl::StatusOr<std::optional<v1::SweepChunk>> ReadChunk() = 0;
 
   // The last message; empty before the end.
   virtual const v1::SweepSummary& summary() const = 0;
 
-  // Stops the sweep: a read that waits, and every later one, ends with CANCELLED.
+  // Stops the sweep: a waiting read and every later read return CANCELLED.
   virtual void Cancel() = 0;
 };
 
 // A value of an axis: a number, or a text (an id, an engine, a dtype as "fp8").
 using AxisValue = std::variant<double, std::string>;
 
-// Which values of the axes a point has: row-major, the last axis innermost.
+// The axis values of a point. Points are numbered row-major: the last axis is innermost.
 class SweepGrid {
  public:
   explicit SweepGrid(const v1::SweepHeader& header);
@@ -67,7 +67,8 @@ struct SweepRow {
 // Point `index` of a chunk. REQUIRES: 0 <= index < chunk.num_points().
 SweepRow RowOf(const SweepGrid& grid, const v1::SweepChunk& chunk, int index);
 
-// Reads the sweep to its end, a call of `visit` a point, in order; false from `visit` cancels it (CANCELLED).
+// Reads the sweep to its end and calls `visit` for every point, in order. If `visit` returns false, the sweep is
+// cancelled and the result is CANCELLED.
 absl::Status ForEachRow(SweepStream& sweep, const std::function<bool(const SweepRow&)>& visit);
 
 }  // namespace foretoken::client

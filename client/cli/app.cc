@@ -7,35 +7,23 @@
 #include <cstring>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/connection.h"
 #include "client/cli/scenario/usage_error.h"
+#include "client/cli/terminal/exit_code.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
 namespace {
 
-constexpr char kFooter[] = R"(Exit codes:
-  0    the answer is there
-  1    the answer is no: an objective is missed, nothing could be estimated, rows are malformed, not serving
-  2    wrong usage, or INVALID_ARGUMENT
-  3    NOT_FOUND
-  4    FAILED_PRECONDITION: it does not fit in memory, a figure or profile is absent, the load is unstable
-  5    UNAVAILABLE or DEADLINE_EXCEEDED
-  6    ALREADY_EXISTS or ABORTED: the id or the etag is taken
-  7    UNIMPLEMENTED: the model does not cover it
-  8    PERMISSION_DENIED or UNAUTHENTICATED
-  9    RESOURCE_EXHAUSTED
-  10   anything else
-  11   standard output cannot be written
-  130  interrupted
-
+constexpr char kEnvironmentHelp[] = R"(
 Environment:
-  FORETOKEN_SERVER      the server, where --server is not given
+  FORETOKEN_SERVER      the server, if --server is not given
   FORETOKEN_CA_FILE, FORETOKEN_CERT_FILE, FORETOKEN_KEY_FILE, FORETOKEN_TOKEN_FILE
-                        the files, where --ca-file and the others are not given
-  FORETOKEN_AUTHOR      who writes, for the history of an entry; default: USER@HOST
-  NO_COLOR              no colour, where --color is not given
+                        the files, if --ca-file, --cert-file, --key-file, --token-file are not given
+  FORETOKEN_AUTHOR      author of writes in the history of an entry; default: USER@HOST
+  NO_COLOR              no colour, if --color is not given
 
 Help of a command: foretoken COMMAND --help)";
 
@@ -59,7 +47,7 @@ void AddGlobals(CLI::App& app, Globals& globals) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   app.require_subcommand(1);
-  app.fallthrough();  // global flags may stand behind the command
+  app.fallthrough();  // global flags may follow the command
   AddEstimate(app, chosen);
   AddExplain(app, chosen);
   AddCompare(app, chosen);
@@ -105,10 +93,10 @@ int RunChosen(Globals& globals, const Action& action, std::istream& in, std::ost
   return failed;
 }
 
-// Whether the answer has left this process; that it has not is told.
+// Whether the answer left this process; if not, says so on `err`.
 bool Delivered(std::ostream& out, std::ostream& err) {
   errno = 0;
-  // Also of a stream that failed before: trying again tells why.
+  // Also if the stream failed before, because trying again sets errno.
   const bool synced = out.rdbuf()->pubsync() == 0;
   if (synced && out.good()) return true;
   err << "foretoken: standard output cannot be written" << (errno == 0 ? "" : ": ")
@@ -118,8 +106,8 @@ bool Delivered(std::ostream& out, std::ostream& err) {
 
 int ParseAndRun(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err,
                 const GetEnv& getenv) {
-  CLI::App app("Tells how long an LLM request takes on given hardware, before it is run", "foretoken");
-  app.footer(kFooter);
+  CLI::App app("Predicts how long an LLM request takes on given hardware", "foretoken");
+  app.footer(absl::StrCat("Exit codes:\n", ExitCodeHelp(), kEnvironmentHelp));
   app.failure_message(UsageError);
   app.set_version_flag("--version", "foretoken " FORETOKEN_VERSION);
   Globals globals;
@@ -128,7 +116,7 @@ int ParseAndRun(const std::vector<std::string>& arguments, std::istream& in, std
   AddCommands(app, chosen);
   try {
     CheckNoEmptyValue(arguments);
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 expects them in reverse
     CheckResults(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? kOk : kUsage;

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
+#include <vector>
 
 #include "client/client.h"
 #include "client/status_details.h"
@@ -58,6 +60,56 @@ TEST_F(ClientTest, AnAuthorTravelsWithoutWhatNoHeaderHolds) {
   request.set_store_revision(5);
   ASSERT_TRUE(client.RollbackHardware(request).ok());
   EXPECT_EQ(server_.catalog.last_author, "JrgatCI");
+}
+
+TEST_F(ClientTest, WritesAloneCarryAuthorAndToken) {
+  ClientOptions options = Options();
+  options.author = "ann";
+  options.write_token = "s3cret";
+  const Client client(server_.InProcess(), options);
+  const std::vector<std::function<bool()>> writes = {
+      [&] { return client.RegisterHardware(v1::RegisterHardwareRequest()).ok(); },
+      [&] { return client.RegisterModel(v1::RegisterModelRequest()).ok(); },
+      [&] { return client.DeleteHardware(v1::DeleteHardwareRequest()).ok(); },
+      [&] { return client.DeleteModel(v1::DeleteModelRequest()).ok(); },
+      [&] { return client.RollbackHardware(v1::RollbackHardwareRequest()).ok(); },
+      [&] { return client.RollbackModel(v1::RollbackModelRequest()).ok(); }};
+  for (size_t i = 0; i < writes.size(); ++i) {
+    server_.catalog.last_author = server_.catalog.last_authorization = "";
+    EXPECT_TRUE(writes[i]()) << i;
+    EXPECT_EQ(server_.catalog.last_author, "ann") << i;
+    EXPECT_EQ(server_.catalog.last_authorization, "Bearer s3cret") << i;
+  }
+  v1::GetHardwareRequest read;
+  read.set_hardware_id("gpu-a");
+  ASSERT_TRUE(client.GetHardware(read).ok());
+  EXPECT_EQ(server_.catalog.last_author, "");
+  EXPECT_EQ(server_.catalog.last_authorization, "");
+}
+
+TEST_F(ClientTest, ASweepWithoutHeaderOrSummaryIsDataLoss) {
+  server_.estimator.cut = true;
+  EXPECT_EQ(ForEachRow(*client_.Sweep(Grid()), [](const SweepRow&) { return true; }).code(),
+            absl::StatusCode::kDataLoss);
+  server_.estimator.headless = true;
+  EXPECT_EQ(client_.Sweep(Grid())->ReadHeader().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ClientTest, ReadChunkNeedsTheHeaderAndEndsOnce) {
+  const auto sweep = client_.Sweep(Grid());
+  EXPECT_EQ(sweep->ReadChunk().status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(sweep->ReadHeader().ok());
+  ASSERT_TRUE(sweep->ReadHeader().ok());
+  EXPECT_EQ(server_.estimator.calls, 1);
+  for (int chunk = 0; chunk < 2; ++chunk) EXPECT_TRUE(sweep->ReadChunk()->has_value());
+  for (int end = 0; end < 2; ++end) EXPECT_FALSE(sweep->ReadChunk()->has_value());
+}
+
+TEST_F(ClientTest, ACancelledSweepDoesNotBegin) {
+  const auto sweep = client_.Sweep(Grid());
+  sweep->Cancel();
+  EXPECT_EQ(sweep->ReadHeader().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(server_.estimator.calls, 0);
 }
 
 TEST_F(ClientTest, RefusalKeepsItsDetails) {
@@ -179,6 +231,49 @@ TEST(DialTest, NoServerIsUnavailableAfterBoundedRetries) {
   const Client client(Dial("unix:/nonexistent/foretoken.sock"), options);
   EXPECT_EQ(client.Health().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(waits, RetryPolicy().max_attempts - 1);
+}
+
+// How often a call to no server is repeated.
+template <typename Request, typename Response>
+int Retries(absl::StatusOr<Response> (Client::*rpc)(const Request&) const, const Request& request = Request()) {
+  int waits = 0;
+  ClientOptions options;
+  options.sleep = [&waits](absl::Duration) { ++waits; };
+  const Client client(Dial("unix:/nonexistent/foretoken.sock"), options);
+  EXPECT_EQ((client.*rpc)(request).status().code(), absl::StatusCode::kUnavailable);
+  return waits;
+}
+
+template <typename Request, typename Response>
+void ExpectRetriedByRequestIdAlone(absl::StatusOr<Response> (Client::*rpc)(const Request&) const) {
+  Request request;
+  EXPECT_EQ(Retries(rpc, request), 0) << request.GetTypeName();
+  request.set_request_id("r1");
+  EXPECT_EQ(Retries(rpc, request), RetryPolicy().max_attempts - 1) << request.GetTypeName();
+}
+
+TEST(DialTest, EveryWriteIsRetriedByItsRequestIdAlone) {
+  ExpectRetriedByRequestIdAlone(&Client::RegisterHardware);
+  ExpectRetriedByRequestIdAlone(&Client::RegisterModel);
+  ExpectRetriedByRequestIdAlone(&Client::DeleteHardware);
+  ExpectRetriedByRequestIdAlone(&Client::DeleteModel);
+  ExpectRetriedByRequestIdAlone(&Client::RollbackHardware);
+  ExpectRetriedByRequestIdAlone(&Client::RollbackModel);
+}
+
+TEST(DialTest, EveryReadIsRetried) {
+  const int all = RetryPolicy().max_attempts - 1;
+  EXPECT_EQ(Retries(&Client::Estimate), all);
+  EXPECT_EQ(Retries(&Client::BatchEstimate), all);
+  EXPECT_EQ(Retries(&Client::Solve), all);
+  EXPECT_EQ(Retries(&Client::GetHardware), all);
+  EXPECT_EQ(Retries(&Client::GetModel), all);
+  EXPECT_EQ(Retries(&Client::GetCalibration), all);
+  EXPECT_EQ(Retries(&Client::ListHardware), all);
+  EXPECT_EQ(Retries(&Client::ListModels), all);
+  EXPECT_EQ(Retries(&Client::ListCalibrations), all);
+  EXPECT_EQ(Retries(&Client::ListRevisions), all);
+  EXPECT_EQ(Retries(&Client::GetCatalogStatus), all);
 }
 
 TEST(DialTest, TheTimeoutBoundsTheCallWithItsRetries) {

@@ -6,32 +6,47 @@ namespace foretoken::client {
 namespace {
 
 template <typename Entry>
-void AddEntry(const std::string& id, const std::string& contains, google::protobuf::RepeatedPtrField<Entry>* entries) {
+void AddEntry(const std::string& id, const std::string& contains, const Entry& fields,
+              google::protobuf::RepeatedPtrField<Entry>* entries) {
   if (id.find(contains) == std::string::npos) return;
   Entry& entry = *entries->Add();
+  entry = fields;
   entry.mutable_spec()->set_id(id);
   entry.set_origin(v1::ENTRY_ORIGIN_BUNDLED);
-  entry.set_etag("e-" + id);
+}
+
+// A header of the call; empty where there is none.
+std::string HeaderOf(const grpc::ServerContext& context, const char* name) {
+  const auto header = context.client_metadata().find(name);
+  if (header == context.client_metadata().end()) return "";
+  return {header->second.data(), header->second.size()};
+}
+
+void Record(const grpc::ServerContext& context, FakeCatalog& catalog) {
+  catalog.last_author = HeaderOf(context, "foretoken-author");
+  catalog.last_authorization = HeaderOf(context, "authorization");
 }
 
 // One entry a page, so that a client must turn them.
-template <typename Request, typename Response>
-void ListIds(const std::vector<std::string>& ids, const Request& request, Response* response) {
+template <typename Entry, typename Request, typename Response>
+void ListIds(const std::vector<std::string>& ids, const Entry& fields, const Request& request, Response* response) {
   const size_t at = request.page_token().empty() ? 0 : std::stoul(request.page_token());
-  if (at < ids.size()) AddEntry(ids[at], request.id_contains(), response->mutable_entries());
+  if (at < ids.size()) AddEntry(ids[at], request.id_contains(), fields, response->mutable_entries());
   if (at + 1 < ids.size()) response->set_next_page_token(std::to_string(at + 1));
   SetRevision(response->mutable_catalog_revision());
 }
 
 }  // namespace
 
-grpc::Status FakeCatalog::RegisterHardware(grpc::ServerContext*, const v1::RegisterHardwareRequest* request,
+grpc::Status FakeCatalog::RegisterHardware(grpc::ServerContext* context, const v1::RegisterHardwareRequest* request,
                                            v1::RegisterHardwareResponse* response) {
   ++calls;
+  Record(*context, *this);
   last_hardware = *request;
   if (UseFailure(failures)) return Unavailable();
   *response->mutable_entry()->mutable_spec() = request->spec();
   response->mutable_entry()->set_etag("new");
+  *response->mutable_calibration_report() = report;
   SetRevision(response->mutable_catalog_revision());
   if (request->samples().empty()) return grpc::Status::OK;
   v1::LinearFit& fit = *response->mutable_report()->mutable_prefill();
@@ -43,17 +58,43 @@ grpc::Status FakeCatalog::RegisterHardware(grpc::ServerContext*, const v1::Regis
   return grpc::Status::OK;
 }
 
-grpc::Status FakeCatalog::RegisterModel(grpc::ServerContext*, const v1::RegisterModelRequest* request,
+grpc::Status FakeCatalog::RegisterModel(grpc::ServerContext* context, const v1::RegisterModelRequest* request,
                                         v1::RegisterModelResponse* response) {
   ++calls;
+  Record(*context, *this);
   last_model = *request;
   *response->mutable_entry()->mutable_spec() = request->spec();
+  response->mutable_entry()->set_etag("m1");
   SetRevision(response->mutable_catalog_revision());
   return grpc::Status::OK;
 }
 
-grpc::Status FakeCatalog::GetHardware(grpc::ServerContext*, const v1::GetHardwareRequest* request,
+grpc::Status FakeCatalog::GetModel(grpc::ServerContext*, const v1::GetModelRequest* request,
+                                   v1::GetModelResponse* response) {
+  last_get_model = *request;
+  *response->mutable_entry() = model;
+  response->mutable_entry()->mutable_spec()->set_id(request->model_id());
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::GetCalibration(grpc::ServerContext*, const v1::GetCalibrationRequest* request,
+                                         v1::GetCalibrationResponse* response) {
+  *response->mutable_entry() = calibration;
+  response->mutable_entry()->mutable_spec()->set_id(request->calibration_id());
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::ListCalibrations(grpc::ServerContext*, const v1::ListCalibrationsRequest* request,
+                                           v1::ListCalibrationsResponse* response) {
+  ListIds({"gpu-a.vllm"}, calibration, *request, response);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::GetHardware(grpc::ServerContext* context, const v1::GetHardwareRequest* request,
                                       v1::GetHardwareResponse* response) {
+  Record(*context, *this);
   last_get = *request;
   if (request->hardware_id() != "gpu-a") {
     return Refuse(grpc::StatusCode::NOT_FOUND, "UNKNOWN_ID", "closest: gpu-a", "hardware_id");
@@ -68,19 +109,30 @@ grpc::Status FakeCatalog::GetHardware(grpc::ServerContext*, const v1::GetHardwar
 
 grpc::Status FakeCatalog::ListHardware(grpc::ServerContext*, const v1::ListHardwareRequest* request,
                                        v1::ListHardwareResponse* response) {
-  ListIds({"gpu-a", "gpu-b"}, *request, response);
+  ListIds({"gpu-a", "gpu-b"}, hardware, *request, response);
   return grpc::Status::OK;
 }
 
 grpc::Status FakeCatalog::ListModels(grpc::ServerContext*, const v1::ListModelsRequest* request,
                                      v1::ListModelsResponse* response) {
-  ListIds({"large", "small"}, *request, response);
+  ListIds({"large", "small"}, model, *request, response);
   return grpc::Status::OK;
 }
 
-grpc::Status FakeCatalog::DeleteHardware(grpc::ServerContext*, const v1::DeleteHardwareRequest* request,
+grpc::Status FakeCatalog::DeleteModel(grpc::ServerContext* context, const v1::DeleteModelRequest* request,
+                                      v1::DeleteModelResponse* response) {
+  ++calls;
+  Record(*context, *this);
+  last_delete_model = *request;
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::DeleteHardware(grpc::ServerContext* context, const v1::DeleteHardwareRequest* request,
                                          v1::DeleteHardwareResponse* response) {
   ++calls;
+  Record(*context, *this);
+  last_delete = *request;
   if (request->has_etag() && request->etag() != "e1") {
     return Refuse(grpc::StatusCode::ABORTED, "ETAG_MISMATCH", "etag x; the current one is e1");
   }
@@ -90,7 +142,7 @@ grpc::Status FakeCatalog::DeleteHardware(grpc::ServerContext*, const v1::DeleteH
 
 grpc::Status FakeCatalog::ListRevisions(grpc::ServerContext*, const v1::ListRevisionsRequest* request,
                                         v1::ListRevisionsResponse* response) {
-  if (request->hardware_id() != "gpu-a") {
+  if (request->hardware_id() != "gpu-a" && request->model_id() != "small") {
     return Refuse(grpc::StatusCode::NOT_FOUND, "UNKNOWN_ID", "was never registered");
   }
   v1::EntryRevision& gone = *response->add_revisions();
@@ -113,12 +165,19 @@ grpc::Status FakeCatalog::ListRevisions(grpc::ServerContext*, const v1::ListRevi
 grpc::Status FakeCatalog::RollbackHardware(grpc::ServerContext* context, const v1::RollbackHardwareRequest* request,
                                            v1::RollbackHardwareResponse* response) {
   ++calls;
+  Record(*context, *this);
   last_rollback = *request;
-  const auto author = context->client_metadata().find("foretoken-author");
-  if (author != context->client_metadata().end()) {
-    last_author = std::string(author->second.data(), author->second.size());
-  }
   if (request->store_revision() > 0) response->mutable_entry()->set_etag("r8-1");
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCatalog::RollbackModel(grpc::ServerContext* context, const v1::RollbackModelRequest* request,
+                                        v1::RollbackModelResponse* response) {
+  ++calls;
+  Record(*context, *this);
+  last_rollback_model = *request;
+  response->mutable_entry()->set_etag("m8-1");
   SetRevision(response->mutable_catalog_revision());
   return grpc::Status::OK;
 }

@@ -94,22 +94,25 @@ v1::SweepResponse MakeHeader(const v1::SweepRequest& request, int points) {
   v1::SweepHeader& header = *response.mutable_header();
   *header.mutable_axes() = request.axes();
   header.set_total_points(points);
-  header.add_metrics(v1::METRIC_TTFT_SECONDS);
+  *header.mutable_metrics() = request.metrics();
+  if (header.metrics().empty()) header.add_metrics(v1::METRIC_TTFT_SECONDS);
   SetRevision(header.mutable_catalog_revision());
   return response;
 }
 
-// Point i has a TTFT of 10 ms * (i + 1); the last point of all is refused.
-v1::SweepResponse MakeChunk(int first, int count, int points) {
+// Metric k of point i is 0.01 * (i + 1) + k; the last point of all is refused.
+v1::SweepResponse MakeChunk(const v1::SweepHeader& header, int first, int count, int points) {
   v1::SweepResponse response;
   v1::SweepChunk& chunk = *response.mutable_chunk();
   chunk.set_first_point(first);
   chunk.set_num_points(count);
-  v1::SweepColumn& column = *chunk.add_columns();
-  column.set_metric(v1::METRIC_TTFT_SECONDS);
+  for (int metric : header.metrics()) chunk.add_columns()->set_metric(static_cast<v1::Metric>(metric));
   for (int i = first; i < first + count; ++i) {
     const bool refused = i == points - 1;
-    column.add_values(refused ? std::numeric_limits<double>::quiet_NaN() : 0.01 * (i + 1));
+    for (int k = 0; k < chunk.columns_size(); ++k) {
+      const double value = refused ? std::numeric_limits<double>::quiet_NaN() : 0.01 * (i + 1) + k;
+      chunk.mutable_columns(k)->add_values(value);
+    }
     chunk.add_statuses(refused ? 9 : 0);
     chunk.add_reasons(refused ? v1::REASON_OUT_OF_MEMORY : v1::REASON_UNSPECIFIED);
     chunk.add_provenances(refused ? v1::PROVENANCE_UNSPECIFIED : v1::PROVENANCE_DATASHEET);
@@ -142,11 +145,11 @@ grpc::Status FakeEstimator::Estimate(grpc::ServerContext*, const v1::EstimateReq
   ++calls;
   last = *request;
   if (UseFailure(failures)) return Unavailable();
-  const grpc::Status status = Check(request->scenario());
+  const grpc::Status status = refusal.ok() ? Check(request->scenario()) : refusal;
   if (!status.ok()) return status;
-  *response->mutable_estimate() = MakeEstimate(request->scenario());
+  *response->mutable_estimate() = reply.value_or(MakeEstimate(request->scenario()));
   SetRevision(response->mutable_catalog_revision());
-  if (!request->include_operators()) return status;
+  if (reply.has_value() || !request->include_operators()) return status;
   *response->mutable_estimate()->add_prefill_operators() = MakeOperator("qkv_proj", 0.004);
   *response->mutable_estimate()->add_prefill_operators() = MakeOperator("mlp_up", 0.005);
   *response->mutable_estimate()->add_decode_operators() = MakeOperator("qkv_proj", 0.001);
@@ -156,6 +159,7 @@ grpc::Status FakeEstimator::Estimate(grpc::ServerContext*, const v1::EstimateReq
 grpc::Status FakeEstimator::BatchEstimate(grpc::ServerContext*, const v1::BatchEstimateRequest* request,
                                           v1::BatchEstimateResponse* response) {
   ++calls;
+  last_batch = *request;
   std::vector<std::pair<double, int>> order;
   for (const v1::Candidate& candidate : request->candidates()) {
     v1::Scenario scenario = request->base();
@@ -164,7 +168,7 @@ grpc::Status FakeEstimator::BatchEstimate(grpc::ServerContext*, const v1::BatchE
     v1::CandidateResult& result = *response->add_results();
     result.set_candidate_id(candidate.candidate_id());
     const grpc::Status status = Check(scenario);
-    if (status.ok()) *result.mutable_estimate() = MakeEstimate(scenario);
+    if (status.ok()) *result.mutable_estimate() = reply.value_or(MakeEstimate(scenario));
     if (!status.ok()) *result.mutable_status() = ToProto(status);
     const double e2e = status.ok() ? result.estimate().e2e().seconds() : std::numeric_limits<double>::infinity();
     order.emplace_back(e2e, response->results_size() - 1);
@@ -187,11 +191,11 @@ grpc::Status FakeEstimator::Solve(grpc::ServerContext*, const v1::SolveRequest* 
   satisfied ? response->set_value(value) : response->set_nearest_value(1);
   response->set_binding_constraint(v1::CONSTRAINT_MAX_TPOT);
   response->set_binding_message("at batch_size 38: max_tpot_seconds 0.01 is missed: 0.011");
-  *response->mutable_estimate() = MakeEstimate(request->base());
+  *response->mutable_estimate() = reply.value_or(MakeEstimate(request->base()));
   for (const v1::HardwareCandidate& candidate : request->candidates()) {
     v1::Scenario scenario = request->base();
     scenario.set_hardware_id(candidate.hardware_id());
-    *response->add_candidate_results()->mutable_estimate() = MakeEstimate(scenario);
+    *response->add_candidate_results()->mutable_estimate() = reply.value_or(MakeEstimate(scenario));
   }
   SetRevision(response->mutable_catalog_revision());
   return grpc::Status::OK;
@@ -200,18 +204,20 @@ grpc::Status FakeEstimator::Solve(grpc::ServerContext*, const v1::SolveRequest* 
 grpc::Status FakeEstimator::Sweep(grpc::ServerContext* context, const v1::SweepRequest* request,
                                   grpc::ServerWriter<v1::SweepResponse>* writer) {
   ++calls;
+  last_sweep = *request;
   if (UseFailure(failures)) return Unavailable();
   int points = 1;
   for (const v1::SweepAxis& axis : request->axes()) {
     points *= std::max({axis.numbers().values_size(), axis.texts().values_size(), axis.dtypes().values_size(), 1});
   }
-  writer->Write(MakeHeader(*request, points));
-  while (endless && !context->IsCancelled()) writer->Write(MakeChunk(0, 1, 1000));
+  const v1::SweepResponse header = MakeHeader(*request, points);
+  if (!headless) writer->Write(header);
+  while (endless && !context->IsCancelled()) writer->Write(MakeChunk(header.header(), 0, 1, 1000));
   cancelled = context->IsCancelled();
   const int half = points / 2;
-  writer->Write(MakeChunk(0, half, points));
-  writer->Write(MakeChunk(half, points - half, points));
-  writer->Write(MakeSummary(points));
+  writer->Write(MakeChunk(header.header(), 0, half, points));
+  writer->Write(MakeChunk(header.header(), half, points - half, points));
+  if (!cut) writer->Write(MakeSummary(points));
   return grpc::Status::OK;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "absl/time/clock.h"
 
 namespace foretoken::client {
@@ -44,6 +46,40 @@ TEST(CallWithRetryTest, OnlyUnavailableOnlyRepeatableOnlyInTime) {
       Attempts({.policy = {}, .repeatable = true, .deadline = absl::Now(), .sleep = {}}, absl::UnavailableError("")),
       1);
   EXPECT_EQ(Attempts({.policy = {}, .repeatable = true, .deadline = far, .sleep = {}}, absl::OkStatus()), 1);
+}
+
+TEST(CallWithRetryTest, EveryCodeButUnavailableIsFinal) {
+  constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
+  for (int code = 0; code <= kLastCode; ++code) {
+    const absl::Status answer(static_cast<absl::StatusCode>(code), "m");
+    const RetryLoop loop{.policy = {}, .repeatable = true, .deadline = absl::InfiniteFuture(), .sleep = {}};
+    EXPECT_EQ(Attempts(loop, answer), absl::IsUnavailable(answer) ? 4 : 1) << answer;
+  }
+}
+
+TEST(CallWithRetryTest, WaitsLongerEachTime) {
+  std::vector<absl::Duration> waits;
+  const RetryLoop loop{.policy = {.max_attempts = 3},
+                       .repeatable = true,
+                       .deadline = absl::InfiniteFuture(),
+                       .sleep = [&waits](absl::Duration wait) { waits.push_back(wait); }};
+  EXPECT_FALSE(CallWithRetry(loop, [] { return absl::UnavailableError("m"); }).ok());
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_GE(waits[0], absl::Milliseconds(25));  // 50 * 0.5
+  EXPECT_LE(waits[0], absl::Milliseconds(50));
+  EXPECT_GE(waits[1], absl::Milliseconds(50));  // 100 * 0.5
+  EXPECT_LE(waits[1], absl::Milliseconds(100));
+}
+
+TEST(CallWithRetryTest, TheCauseKeepsItsDetails) {
+  absl::Status cause = absl::UnavailableError("the store is locked");
+  cause.SetPayload("url", absl::Cord("details"));
+  int calls = 0;
+  const RetryLoop loop{
+      .policy = {}, .repeatable = true, .deadline = absl::InfiniteFuture(), .sleep = [](absl::Duration) {}};
+  const absl::Status status =
+      CallWithRetry(loop, [&] { return ++calls == 1 ? cause : absl::DeadlineExceededError(""); });
+  EXPECT_EQ(status.GetPayload("url"), absl::Cord("details"));
 }
 
 TEST(CallWithRetryTest, TheCauseOutlivesARepetitionWithoutAnswer) {

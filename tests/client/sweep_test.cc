@@ -11,8 +11,8 @@ namespace {
 v1::SweepHeader Header() {
   v1::SweepHeader header;
   v1::SweepAxis& hardware = *header.add_axes();
-  hardware.mutable_texts()->add_values("a");
-  hardware.mutable_texts()->add_values("b");
+  hardware.mutable_texts()->add_values(std::string("a"));
+  hardware.mutable_texts()->add_values(std::string("b"));
   v1::SweepAxis& dtype = *header.add_axes();
   dtype.mutable_dtypes()->add_values(v1::DTYPE_FP8_BLOCK);
   v1::SweepAxis& batch = *header.add_axes();

@@ -34,6 +34,12 @@ class CommandLine(ServerTestCase):
             with self.subTest(arguments):
                 self.assertEqual(self.server.cli(*arguments).returncode, want)
 
+    def test_a_refusal_is_printed_once(self):
+        done = self.server.cli("estimate", *SHAPE[2:], "--model", "llama-3.1-405b")
+        first, second = done.stderr.splitlines()
+        self.assertRegex(first, r"^foretoken: llama-3.1-405b on .* needs [0-9.]+ GB per device .*OUT_OF_MEMORY\)$")
+        self.assertEqual(second, "  field scenario.workload.batch_size")
+
     def test_no_server(self):
         environment = {**os.environ, "FORETOKEN_SERVER": f"127.0.0.1:{free_port()}"}
         done = subprocess.run([CLI, "health"], env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -80,6 +86,8 @@ class CommandLine(ServerTestCase):
         rows = list(csv.DictReader(io.StringIO(self.run_ok("estimate", *SHAPE, "--output", "csv"))))
         self.assertEqual(len(rows), 1)
         self.assertGreater(float(rows[0]["ttft_seconds"]), 0)
+        for column in ("kv_bytes_per_token", "prefill_utilization", "decode_utilization"):
+            self.assertGreater(float(rows[0][column]), 0, column)
         hardware = list(csv.DictReader(io.StringIO(self.run_ok("list", "hardware", "--output", "csv"))))
         self.assertGreater(len(hardware), 99)
         self.assertIn("nvidia-h100-sxm-80gb", [row["id"] for row in hardware])

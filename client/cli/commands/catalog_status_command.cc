@@ -1,4 +1,4 @@
-// foretoken catalog-status: how the server's catalog stands with its store.
+// foretoken catalog-status: whether the server's catalog is up to date with its store.
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +36,7 @@ absl::StatusOr<ExitCode> Run(const Session& session) {
 
 void AddCatalogStatus(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("catalog-status", "How the catalog stands with its store: exit 1 when it is stale");
+      app.add_subcommand("catalog-status", "Whether the catalog is up to date with its store: exit 1 if it is stale");
   command->callback([&chosen] { chosen = [](const Session& s) { return Run(s); }; });
 }
 

@@ -1,4 +1,4 @@
-// foretoken compare MODEL HARDWARE...: one row a hardware, best first.
+// foretoken compare MODEL HARDWARE...: one row per hardware, best first.
 #include <CLI/CLI.hpp>
 #include <numeric>
 
@@ -32,7 +32,7 @@ absl::StatusOr<v1::BatchEstimateRequest> BuildRequest(const Options& options, st
     candidate.set_candidate_id(id);
     candidate.set_hardware_id(id);
   }
-  // The option allows the values of the enum only.
+  // CLI11 has checked the value.
   request.set_rank_by(static_cast<v1::RankBy>(*ParseEnum(*v1::RankBy_descriptor(), options.rank)));
   return request;
 }
@@ -66,7 +66,7 @@ std::string TextOf(const v1::BatchEstimateResponse& response, const std::string&
                {"E2E", Align::kRight},
                {"tok/s/device", Align::kRight},
                {"MBU", Align::kRight},
-               {"objective"},
+               {"SLO"},
                {"provenance"}});
   std::string refusals;
   std::vector<RankedRow> rows;
@@ -88,16 +88,14 @@ std::string TextOf(const v1::BatchEstimateResponse& response, const std::string&
 
 std::string CsvText(const v1::BatchEstimateResponse& response) {
   std::vector<std::string> names = {"rank", "hardware"};
-  for (const auto& column : EstimateColumns(v1::Estimate())) names.push_back(column.first);
+  Append(EstimateColumnNames(), names);
   names.push_back("status");
   std::string text = CsvLine(names);
   int rank = 0;
   for (int index : Order(response)) {
     const v1::CandidateResult& result = response.results(index);
     std::vector<std::string> cells = {result.has_estimate() ? absl::StrCat(++rank) : "", result.candidate_id()};
-    for (const auto& column : EstimateColumns(result.estimate())) {
-      cells.push_back(result.has_estimate() ? column.second : "");
-    }
+    Append(EstimateCells(result.has_estimate() ? &result.estimate() : nullptr), cells);
     cells.push_back(result.has_estimate() ? "OK" : client::DescribeInLine(client::FromProto(result.status())));
     text += CsvLine(cells);
   }
@@ -135,14 +133,14 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 
 void AddCompare(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("compare", "One scenario on several hardware, best first");
-  command->footer("Exit 1: no hardware can do it, or none meets the objective.");
+  command->footer("Exit 1: nothing could be estimated, or no hardware meets the SLO.");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWithoutHardware);
   command->add_option("HARDWARE,--hardware", options->hardware, "Hardware, catalog ids")
       ->required()
       ->expected(1, 1000)
       ->group("Question");
-  command->add_option("--rank", options->rank, "Ranked by")
+  command->add_option("--rank", options->rank, "Metric to rank by")
       ->check(CLI::IsMember({"ttft", "tpot", "e2e", "slo_headroom"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

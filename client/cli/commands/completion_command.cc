@@ -8,7 +8,7 @@
 namespace foretoken::cli {
 namespace {
 
-// Ids come from the server within a second, or not at all; flags from --help, so that they are never out of date.
+// Ids come from the server, if it answers within a second. Flags come from --help, so that they are never out of date.
 constexpr char kBash[] = R"(# Use: source <(foretoken completion bash)
 _foretoken_ids() { foretoken list "$1" --ids --timeout 1s 2>/dev/null; }
 _foretoken_kind() { case $1 in model|calibration) echo "$1s" ;; *) echo "$1" ;; esac; }
@@ -79,8 +79,8 @@ std::string Script(const std::string& shell, const std::string& commands) {
 }  // namespace
 
 void AddCompletion(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("completion", "A script that completes commands, flags and ids in a shell");
-  command->footer("Use: source <(foretoken completion bash), or put it into the shell's start file.");
+  CLI::App* command = app.add_subcommand("completion", "A shell script that completes commands, flags and ids");
+  command->footer("Use: source <(foretoken completion bash), or add that line to the start file of the shell.");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([shell, &app, &chosen] {

@@ -17,13 +17,13 @@ namespace {
 
 constexpr char kDefaultServer[] = "127.0.0.1:50051";
 
-// Empty where it is not set.
+// Empty if it is not set.
 std::string Variable(const GetEnv& getenv, const char* name) {
   const char* value = getenv(name);
   return value != nullptr ? value : "";
 }
 
-// Who writes: the environment, else the user at this host.
+// The author of writes: from the environment, else USER@HOST.
 std::string AuthorOf(const GetEnv& getenv) {
   const std::string author = Variable(getenv, "FORETOKEN_AUTHOR");
   if (!author.empty()) return author;
@@ -33,7 +33,7 @@ std::string AuthorOf(const GetEnv& getenv) {
   return absl::StrCat(user != nullptr ? user : "unknown", "@", host);
 }
 
-// Whether what is sent there stays on this machine. REQUIRES: no proxy is on the way.
+// Whether the server is on this machine. REQUIRES: no proxy in between.
 bool IsLocal(const std::string& server) {
   const std::string host = absl::AsciiStrToLower(server.substr(0, server.rfind(':')));
   in_addr address;
@@ -59,11 +59,12 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
 void Connection::AddTo(CLI::App& app) {
   app.add_option("--server", server, absl::StrCat("Address of foretokend; default: ", kDefaultServer))
       ->type_name("HOST:PORT");
-  app.add_option("--timeout", timeout, "Longest time of a call; default: 10s, of a sweep none")->type_name("TIME");
-  app.add_option("--ca-file", tls.ca, "Calls over TLS: PEM authorities of the server's certificate")->type_name("FILE");
-  app.add_option("--cert-file", tls.certificate, "PEM certificate to show, with --key-file")->type_name("FILE");
+  app.add_option("--timeout", timeout, "Time limit of a call; default: 10s, none for a sweep")->type_name("TIME");
+  app.add_option("--ca-file", tls.ca, "Use TLS: PEM file of the authorities that sign the server's certificate")
+      ->type_name("FILE");
+  app.add_option("--cert-file", tls.certificate, "PEM certificate of this client, with --key-file")->type_name("FILE");
   app.add_option("--key-file", tls.key, "PEM key of --cert-file")->type_name("FILE");
-  app.add_option("--token-file", token_file, "File whose first line is the token that opens the catalog to writes")
+  app.add_option("--token-file", token_file, "File whose first line is the token for writes to the catalog")
       ->type_name("FILE");
 }
 
@@ -91,7 +92,7 @@ absl::StatusOr<std::string> Connection::Token() const {
   if (!tls.ca.empty() || IsLocal(server)) return ReadToken(token_file);
   return absl::InvalidArgumentError(
       absl::StrCat(token_file, ": ", server,
-                   " is another machine, and the token would travel in plain text; allowed with --ca-file"));
+                   " is another machine, and the token would be sent in plain text; allowed with --ca-file"));
 }
 
 std::string Connection::TokenAdvice() const {
@@ -103,7 +104,7 @@ std::string Connection::TokenAdvice() const {
 absl::StatusOr<client::ClientOptions> Connection::Options(const GetEnv& getenv) const {
   client::ClientOptions options;
   options.author = AuthorOf(getenv);
-  // A file that the environment names is there for every command: what is wrong with it is told where it is missed.
+  // The environment names its file for every command: an error in it is reported only if a write is denied.
   if (absl::StatusOr<std::string> token = Token(); token.ok()) {
     options.write_token = *std::move(token);
   } else if (!token_from_environment) {

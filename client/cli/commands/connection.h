@@ -1,4 +1,4 @@
-// Which server the command line calls, how, and as whom: flags, else the environment, else the default.
+// The server to call, TLS, token and author: from flags, else from the environment, else defaults.
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_CONNECTION_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_CONNECTION_H_
 
@@ -23,21 +23,21 @@ struct Connection {
   bool token_from_environment = false;
 
   void AddTo(CLI::App& app);
-  // What no flag gave, from the environment.
+  // Fills what no flag set, from the environment.
   void Complete(const GetEnv& getenv);
 
   // "10.0.0.1:50051, over TLS"
   std::string Describe() const;
 
-  // Errors: INVALID_ARGUMENT: a file cannot be read or only makes sense with another.
+  // Errors: INVALID_ARGUMENT: a file cannot be read, or another file is missing beside it.
   absl::StatusOr<std::shared_ptr<grpc::ChannelInterface>> Dial() const;
-  // What opens the catalog to writes; empty: no file is named. Errors: INVALID_ARGUMENT: the file cannot be read, or
-  // the token would travel in plain text to another machine.
+  // The token for writes to the catalog; empty: no file is named. Errors: INVALID_ARGUMENT: the file cannot be read, or
+  // the token would be sent in plain text to another machine.
   absl::StatusOr<std::string> Token() const;
-  // Why a write went without one, or with a wrong one.
+  // For a denied write: where its token came from, or why none was sent.
   std::string TokenAdvice() const;
-  // With the token, where it may be sent. Errors: INVALID_ARGUMENT: the time is none, or a flag names the file of a
-  // token that may not be.
+  // Includes the token if it may be sent. Errors: INVALID_ARGUMENT: --timeout is not a time, or the token of
+  // --token-file may not be sent.
   absl::StatusOr<client::ClientOptions> Options(const GetEnv& getenv) const;
 };
 

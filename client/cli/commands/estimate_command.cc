@@ -19,10 +19,8 @@ struct Options {
 std::string CsvText(const v1::Scenario& scenario, const v1::Estimate& estimate) {
   std::vector<std::string> names = {"model", "hardware"};
   std::vector<std::string> values = {ModelName(scenario), HardwareName(scenario)};
-  for (const auto& [name, value] : EstimateColumns(estimate)) {
-    names.push_back(name);
-    values.push_back(value);
-  }
+  Append(EstimateColumnNames(), names);
+  Append(EstimateCells(&estimate), values);
   return CsvLine(names) + CsvLine(values);
 }
 
@@ -59,14 +57,14 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddEstimate(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("estimate", "How long one request, or one batch, takes");
+  CLI::App* command = app.add_subcommand("estimate", "How long one request or one batch takes");
   command->footer(
-      "TIME is in seconds, or has a unit: 200ms, 1.5s.\n"
+      "A TIME is in seconds or has a unit: 200ms, 1.5s.\n"
       "Example: foretoken estimate llama-3.1-70b nvidia-h100-sxm-80gb --tp 4 --batch 16 --prompt 2048 "
       "--output-tokens 256");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWhole);
-  command->add_flag("--token-latencies", options->token_latencies, "Also the latency of every token");
+  command->add_flag("--token-latencies", options->token_latencies, "Add the latency of every token");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

@@ -1,4 +1,4 @@
-// foretoken explain MODEL HARDWARE: where the numbers come from, operator by operator.
+// foretoken explain MODEL HARDWARE: the time, formula and inputs of every operator.
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -131,7 +131,7 @@ absl::StatusOr<ExitCode> Run(const ScenarioFlags& flags, const Session& session)
 
 void AddExplain(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("explain", "Formula, inputs and result of every operator");
-  command->footer("The symbols are those of docs/model/notation.md. Prefill is whole; decode is its mean step.");
+  command->footer("docs/model/notation.md explains the symbols. Prefill is shown as a whole, decode as its mean step.");
   auto flags = std::make_shared<ScenarioFlags>();
   flags->AddTo(*command, ScenarioScope::kWhole);
   command->callback([flags, &chosen] { chosen = [flags](const Session& s) { return Run(*flags, s); }; });

@@ -1,10 +1,11 @@
-// foretoken fit FILE.csv: the core model fitted to measured runs, on trial or for good.
+// foretoken fit FILE.csv: fits the core model to measurements, as a dry run unless --register is given.
 #include <CLI/CLI.hpp>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/entry_kind.h"
 #include "client/cli/commands/write_flags.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/calibration_text.h"
@@ -22,17 +23,17 @@ struct Options {
   bool store = false;
 };
 
-// The one device that the rows are of, or of which the caller asked.
-absl::StatusOr<std::string> HardwareOf(const std::vector<Measurement>& rows, const std::string& asked) {
+// The requested hardware; without a request, the only one in the file.
+absl::StatusOr<std::string> HardwareOf(const std::vector<Measurement>& rows, const std::string& requested) {
   std::set<std::string> ids;
   for (const Measurement& row : rows) ids.insert(row.hardware_id);
-  if (asked.empty() && ids.size() == 1) return *ids.begin();
-  if (ids.contains(asked)) return asked;
+  if (requested.empty() && ids.size() == 1) return *ids.begin();
+  if (ids.contains(requested)) return requested;
   return absl::InvalidArgumentError(
-      absl::StrCat("--hardware \"", asked, "\"; the file has ", absl::StrJoin(ids, ", ")));
+      absl::StrCat("--hardware \"", requested, "\"; the file has ", absl::StrJoin(ids, ", ")));
 }
 
-// The entry that the samples are added to: a file's, or what the catalog has.
+// The entry that the measurements are added to: from a file, or from the catalog.
 absl::Status ReadEntry(const Options& options, const std::string& id, const Session& session,
                        v1::RegisterHardwareRequest& request) {
   if (!options.spec.empty()) {
@@ -74,8 +75,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   } else if (session.output == OutputFormat::kCsv) {
     session.out << CalibrationCsv(response->calibration_report());
   } else {
-    session.out << RegisteredText("hardware", response->entry().spec().id(), response->entry().etag(), !options.store,
-                                  response->catalog_revision())
+    session.out << RegisteredText(HardwareKind::kName, response->entry().spec().id(), response->entry().etag(),
+                                  !options.store, response->catalog_revision())
                 << CalibrationText(response->calibration_report(), session.terminal);
     if (!options.store) session.out << "\nA dry run; --register stores it.\n";
   }
@@ -85,20 +86,19 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddFit(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("fit", "Fits the core model to measured runs of one hardware");
+  CLI::App* command = app.add_subcommand("fit", "Fits the core model to measurements of one hardware");
   command->footer(
-      "The rows of one hardware, of any models, engines and deployments, become one calibration per engine,\n"
-      "drawn to what is known of that engine elsewhere, and one per model that deviates from the others. The\n"
-      "report tells errors, also on samples held out of the fit, which parameters the samples could tell,\n"
-      "which samples were rejected, and which predictions change.");
+      "The measurements of one hardware give one calibration per engine, and one more per model that deviates from\n"
+      "the others. Its prior is the calibration of that engine on other hardware. The report shows the errors, also\n"
+      "on held-out measurements, the fitted parameters, rejected measurements, and the predictions that change.");
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "Measured runs as CSV (docs/cli.md), - for standard input")->required();
-  command->add_option("--hardware", options->hardware, "The hardware, where the file has several")->type_name("ID");
-  command->add_option("--spec", options->spec, "Its entry as textproto or JSON; default: what the catalog has")
+  command->add_option("FILE", options->file, "Measurements as CSV (docs/cli.md), - for standard input")->required();
+  command->add_option("--hardware", options->hardware, "The hardware to fit, if the file has several")->type_name("ID");
+  command->add_option("--spec", options->spec, "Its entry as textproto or JSON; default: from the catalog")
       ->type_name("FILE");
   command
       ->add_option("--max-median-ape", options->max_median_ape,
-                   "Fail where a metric's held-out median error is above this share (0.1 = 10%)")
+                   "Fail if the held-out median error of a metric exceeds this share (0.1 = 10%)")
       ->check(CLI::PositiveNumber);
   command->add_flag("--register", options->store, "Store the entry with the calibration; default: a dry run");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

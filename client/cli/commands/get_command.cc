@@ -1,4 +1,4 @@
-// foretoken get hardware|model|calibration ID: one entry, as the files of the catalog are written.
+// foretoken get hardware|model|calibration ID: one entry, in the format of the catalog's files.
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/entry_kind.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/estimate_text.h"
@@ -15,8 +16,7 @@ namespace foretoken::cli {
 namespace {
 
 struct Options {
-  std::string kind;
-  std::string id;
+  EntryName entry;
   std::optional<int64_t> revision;
 };
 
@@ -35,9 +35,26 @@ std::string WriteState(const Entry& entry) {
 // A calibration is written with its hardware only.
 std::string WriteState(const v1::CalibrationEntry&) { return ""; }
 
+template <typename Request>
+absl::Status SetRevision(int64_t revision, Request& request) {
+  request.set_store_revision(revision);
+  return absl::OkStatus();
+}
+
+absl::Status SetRevision(int64_t revision, v1::GetCalibrationRequest&) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--revision ", revision, " of a calibration; allowed with hardware and model"));
+}
+
 // Text is a textproto with comments, so that it can be edited and registered again.
-template <typename Response>
-absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const Session& session) {
+template <typename Kind>
+absl::StatusOr<ExitCode> Get(const Options& options, const Session& session) {
+  auto request = RequestOf(Kind::kGet);
+  Kind::SetId(options.entry.id, request);
+  if (options.revision) {
+    if (absl::Status status = SetRevision(*options.revision, request); !status.ok()) return status;
+  }
+  const auto response = (session.client.*Kind::kGet)(request);
   if (!response.ok()) return response.status();
   if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
@@ -51,21 +68,8 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const S
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (absl::Status status = CheckNotCsv(session, "an entry"); !status.ok()) return status;
-  if (options.kind == "hardware") {
-    v1::GetHardwareRequest request;
-    request.set_hardware_id(options.id);
-    if (options.revision) request.set_store_revision(*options.revision);
-    return Print(session.client.GetHardware(request), session);
-  }
-  if (options.kind == "calibration") {
-    v1::GetCalibrationRequest request;
-    request.set_calibration_id(options.id);
-    return Print(session.client.GetCalibration(request), session);
-  }
-  v1::GetModelRequest request;
-  request.set_model_id(options.id);
-  if (options.revision) request.set_store_revision(*options.revision);
-  return Print(session.client.GetModel(request), session);
+  return VisitKind<HardwareKind, ModelKind, CalibrationKind>(
+      options.entry.kind, [&](auto kind) { return Get<decltype(kind)>(options, session); });
 }
 
 }  // namespace
@@ -73,11 +77,11 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 void AddGet(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("get", "One entry of the catalog, as textproto");
   auto options = std::make_shared<Options>();
-  command->add_option("KIND", options->kind, "hardware, model or calibration")
-      ->required()
-      ->check(CLI::IsMember({"hardware", "model", "calibration"}));
-  command->add_option("ID", options->id, "Catalog id")->required();
-  command->add_option("--revision", options->revision, "As it was at this revision of the store")->type_name("N");
+  AddEntryName<HardwareKind, ModelKind, CalibrationKind>(options->entry, *command);
+  command
+      ->add_option("--revision", options->revision,
+                   "Hardware or model: the entry as it was at this revision of the store")
+      ->type_name("N");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

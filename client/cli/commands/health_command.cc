@@ -26,9 +26,10 @@ absl::StatusOr<ExitCode> Run(const std::string& service, const Session& session)
 }  // namespace
 
 void AddHealth(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("health", "Whether the server serves: exit 0 when SERVING, else 1");
+  CLI::App* command = app.add_subcommand("health", "Whether the server serves: exit 0 if SERVING, else 1");
   auto service = std::make_shared<std::string>();
-  command->add_option("SERVICE", *service, "A service of the server, as foretoken.v1.EstimatorService; default: all");
+  command->add_option("SERVICE", *service,
+                      "A service, for example foretoken.v1.EstimatorService; default: the whole server");
   command->callback([service, &chosen] { chosen = [service](const Session& s) { return Run(*service, s); }; });
 }
 

@@ -1,12 +1,10 @@
-// foretoken register-hardware FILE: a hardware entry, with or without measured samples.
+// foretoken register-hardware FILE: a hardware entry, with or without measurements.
 #include <CLI/CLI.hpp>
 
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/write_flags.h"
-#include "client/cli/scenario/message_file.h"
+#include "client/cli/commands/entry_kind.h"
+#include "client/cli/commands/registration.h"
 #include "client/cli/text/calibration_text.h"
-#include "client/cli/text/csv.h"
-#include "client/cli/text/profile_text.h"
 #include "client/cli/validation/samples.h"
 
 namespace foretoken::cli {
@@ -15,8 +13,7 @@ namespace {
 struct Options {
   std::string file;
   std::string samples;
-  WriteFlags write;
-  bool validate_only = false;
+  RegistrationFlags flags;
 };
 
 absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, std::istream& in) {
@@ -28,8 +25,7 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
     status = rows.ok() ? AddSamples(*rows, request) : rows.status();
     if (!status.ok()) return status;
   }
-  options.write.Fill(request);
-  request.set_validate_only(options.validate_only);
+  options.flags.Fill(request);
   return request;
 }
 
@@ -38,16 +34,8 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (!request.ok()) return request.status();
   const absl::StatusOr<v1::RegisterHardwareResponse> response = session.client.RegisterHardware(*request);
   if (!response.ok()) return response.status();
-  if (session.output == OutputFormat::kJson) {
-    session.out << ToJson(*response);
-    return kOk;
-  }
-  if (session.output == OutputFormat::kCsv) {
-    session.out << CsvLine({"id", "etag"}) << CsvLine({response->entry().spec().id(), response->entry().etag()});
-    return kOk;
-  }
-  session.out << RegisteredText("hardware", response->entry().spec().id(), response->entry().etag(),
-                                options.validate_only, response->catalog_revision());
+  PrintRegistered<HardwareKind>(*response, options.flags.validate_only, session);
+  if (session.output != OutputFormat::kText) return kOk;
   if (response->has_report()) session.out << ProfileText(response->report(), session.terminal);
   session.out << CalibrationText(response->calibration_report(), session.terminal);
   return kOk;
@@ -57,17 +45,16 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 
 void AddRegisterHardware(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("register-hardware", "Registers hardware, and what is fitted to its measured runs");
+      app.add_subcommand("register-hardware", "Registers hardware, with fits to its measurements if there are any");
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
-      "Samples give a calibration of the core model per engine, and where all are of one model and deployment\n"
-      "a linear profile; the report tells how well they fit. `foretoken fit` does the same for hardware that\n"
-      "the catalog has.");
+      "Measurements give one calibration of the core model per engine. If all are of one model and deployment,\n"
+      "they also give a linear profile. The report shows how well both fit. For hardware of the catalog use\n"
+      "`foretoken fit`.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
-  command->add_option("--samples", options->samples, "Measured runs as CSV (docs/cli.md)")->type_name("FILE.csv");
-  options->write.AddTo(*command);
-  command->add_flag("--validate-only", options->validate_only, "Run every check and fit, store nothing");
+  command->add_option("--samples", options->samples, "Measurements as CSV (docs/cli.md)")->type_name("FILE.csv");
+  options->flags.AddTo(*command);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

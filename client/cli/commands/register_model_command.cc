@@ -1,12 +1,10 @@
-// foretoken register-model FILE: a model entry, or straight from a Hugging Face config.json.
+// foretoken register-model FILE: a model, from its entry or from a Hugging Face config.json.
 #include <CLI/CLI.hpp>
 
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/write_flags.h"
+#include "client/cli/commands/entry_kind.h"
+#include "client/cli/commands/registration.h"
 #include "client/cli/huggingface/huggingface.h"
-#include "client/cli/scenario/message_file.h"
-#include "client/cli/text/csv.h"
-#include "client/cli/text/profile_text.h"
 
 namespace foretoken::cli {
 namespace {
@@ -15,8 +13,7 @@ struct Options {
   std::string file;
   std::string id;
   std::vector<std::string> ignore;
-  WriteFlags write;
-  bool validate_only = false;
+  RegistrationFlags flags;
 };
 
 absl::StatusOr<v1::ModelSpec> ReadModel(const Options& options, std::istream& in) {
@@ -35,41 +32,29 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (!options.id.empty()) spec->set_id(options.id);
   v1::RegisterModelRequest request;
   *request.mutable_spec() = *spec;
-  options.write.Fill(request);
-  request.set_validate_only(options.validate_only);
+  options.flags.Fill(request);
   const absl::StatusOr<v1::RegisterModelResponse> response = session.client.RegisterModel(request);
   if (!response.ok()) return response.status();
-  const v1::ModelEntry& entry = response->entry();
-  switch (session.output) {
-    case OutputFormat::kJson:
-      session.out << ToJson(*response);
-      break;
-    case OutputFormat::kCsv:
-      session.out << CsvLine({"id", "etag"}) << CsvLine({entry.spec().id(), entry.etag()});
-      break;
-    case OutputFormat::kText:
-      session.out << RegisteredText("model", entry.spec().id(), entry.etag(), options.validate_only,
-                                    response->catalog_revision());
-  }
+  PrintRegistered<ModelKind>(*response, options.flags.validate_only, session);
   return kOk;
 }
 
 }  // namespace
 
 void AddRegisterModel(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("register-model", "Registers a model, also from a Hugging Face config.json");
+  CLI::App* command =
+      app.add_subcommand("register-model", "Registers a model from its entry or from a Hugging Face config.json");
   command->footer(
-      "FILE is a foretoken.v1.ModelSpec (as `foretoken get model ID` prints one) or a config.json. Of a config.json\n"
-      "every field must be understood: one that is not is an error that names it, until --ignore-field does.");
+      "FILE is a foretoken.v1.ModelSpec (as `foretoken get model ID` prints one) or a config.json. Every field of a\n"
+      "config.json must be understood; an unknown field is an error unless --ignore-field names it.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "textproto, JSON or config.json, - for standard input")->required();
-  command->add_option("--id", options->id, "Catalog id; needed for a config.json")->type_name("ID");
-  command->add_option("--ignore-field", options->ignore, "A field of config.json that does not matter here")
+  command->add_option("--id", options->id, "Catalog id; required for a config.json")->type_name("ID");
+  command->add_option("--ignore-field", options->ignore, "Field of config.json that does not change the cost")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  options->write.AddTo(*command);
-  command->add_flag("--validate-only", options->validate_only, "Run every check, store nothing");
+  options->flags.AddTo(*command);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

@@ -1,9 +1,10 @@
-// foretoken revisions hardware|model ID: what was written under an id, by whom and when.
+// foretoken revisions hardware|model ID: the history of an entry.
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/entry_kind.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/enum_text.h"
@@ -12,11 +13,6 @@
 
 namespace foretoken::cli {
 namespace {
-
-struct Options {
-  std::string kind;
-  std::string id;
-};
 
 std::vector<std::string> Cells(const v1::EntryRevision& revision) {
   return {absl::StrCat(revision.store_revision()),
@@ -46,13 +42,9 @@ void PrintTable(const v1::ListRevisionsResponse& response, const Session& sessio
   session.out << table.Render(session.terminal);
 }
 
-absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
+absl::StatusOr<ExitCode> Run(const EntryName& entry, const Session& session) {
   v1::ListRevisionsRequest request;
-  if (options.kind == "hardware") {
-    request.set_hardware_id(options.id);
-  } else {
-    request.set_model_id(options.id);
-  }
+  VisitKind<HardwareKind, ModelKind>(entry.kind, [&](auto kind) { kind.SetId(entry.id, request); });
   request.set_page_size(1000);  // more than a store keeps
   const auto response = session.client.ListRevisions(request);
   if (!response.ok()) return response.status();
@@ -70,13 +62,10 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 }  // namespace
 
 void AddRevisions(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("revisions", "What was written under an id: who, when and what");
-  auto options = std::make_shared<Options>();
-  command->add_option("KIND", options->kind, "hardware or model")
-      ->required()
-      ->check(CLI::IsMember({"hardware", "model"}));
-  command->add_option("ID", options->id, "Catalog id")->required();
-  command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
+  CLI::App* command = app.add_subcommand("revisions", "The history of an entry: who changed what, and when");
+  auto entry = std::make_shared<EntryName>();
+  AddEntryName<HardwareKind, ModelKind>(*entry, *command);
+  command->callback([entry, &chosen] { chosen = [entry](const Session& s) { return Run(*entry, s); }; });
 }
 
 }  // namespace foretoken::cli

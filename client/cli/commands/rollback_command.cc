@@ -1,7 +1,8 @@
-// foretoken rollback hardware|model ID REVISION: an entry as it was, as a new revision.
+// foretoken rollback hardware|model ID REVISION: restores an earlier revision of an entry.
 #include <CLI/CLI.hpp>
 
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/entry_kind.h"
 #include "client/cli/commands/write_flags.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/estimate_text.h"
@@ -11,21 +12,24 @@ namespace foretoken::cli {
 namespace {
 
 struct Options {
-  std::string kind;
-  std::string id;
+  EntryName entry;
   int64_t revision = 0;
   WriteFlags write;
 };
 
-template <typename Response>
-absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const Options& options,
-                               const Session& session) {
+template <typename Kind>
+absl::StatusOr<ExitCode> Rollback(const Options& options, const Session& session) {
+  auto request = RequestOf(Kind::kRollback);
+  Kind::SetId(options.entry.id, request);
+  request.set_store_revision(options.revision);
+  options.write.Fill(request);
+  const auto response = (session.client.*Kind::kRollback)(request);
   if (!response.ok()) return response.status();
   if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
     return kOk;
   }
-  session.out << options.kind << " " << options.id << " is as at revision " << options.revision;
+  session.out << Kind::kName << " " << options.entry.id << " is as at revision " << options.revision;
   if (response->has_entry()) {
     session.out << ", etag " << client::Printable(response->entry().etag());
   } else {
@@ -37,30 +41,19 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<Response>& response, const O
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (absl::Status status = CheckNotCsv(session, "a rollback"); !status.ok()) return status;
-  if (options.kind == "hardware") {
-    v1::RollbackHardwareRequest request;
-    request.set_hardware_id(options.id);
-    request.set_store_revision(options.revision);
-    options.write.Fill(request);
-    return Print(session.client.RollbackHardware(request), options, session);
-  }
-  v1::RollbackModelRequest request;
-  request.set_model_id(options.id);
-  request.set_store_revision(options.revision);
-  options.write.Fill(request);
-  return Print(session.client.RollbackModel(request), options, session);
+  return VisitKind<HardwareKind, ModelKind>(options.entry.kind,
+                                            [&](auto kind) { return Rollback<decltype(kind)>(options, session); });
 }
 
 }  // namespace
 
 void AddRollback(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("rollback", "Writes an entry as it was at a revision of the store");
-  command->footer("foretoken revisions tells the revisions. Where nothing was registered then, the entry is deleted.");
+  CLI::App* command =
+      app.add_subcommand("rollback", "Restores an entry as it was at a revision of the store, as a new revision");
+  command->footer(
+      "`foretoken revisions` lists the revisions. If nothing was registered at that revision, the entry is deleted.");
   auto options = std::make_shared<Options>();
-  command->add_option("KIND", options->kind, "hardware or model")
-      ->required()
-      ->check(CLI::IsMember({"hardware", "model"}));
-  command->add_option("ID", options->id, "Catalog id")->required();
+  AddEntryName<HardwareKind, ModelKind>(options->entry, *command);
   command->add_option("REVISION", options->revision, "Revision of the store to go back to")->required();
   options->write.AddTo(*command);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

@@ -1,5 +1,6 @@
-// foretoken solve WHAT MODEL HARDWARE: the inverse questions.
+// foretoken solve WHAT MODEL HARDWARE: the largest batch, highest rate, ... that meets an SLO.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -27,7 +28,7 @@ struct Options {
   std::vector<std::string> candidates;  // as AddCandidate reads them
 };
 
-// "ID", "ID=PRICE" or "ID:TP=PRICE"; the rest of the deployment is the base's.
+// "ID", "ID=PRICE" or "ID:TP=PRICE"; the rest of the deployment comes from the base.
 absl::Status AddCandidate(const std::string& text, v1::SolveRequest& request) {
   const std::pair<std::string, std::string> placed_and_price = absl::StrSplit(text, absl::MaxSplits('=', 1));
   const std::pair<std::string, std::string> id_and_tp = absl::StrSplit(placed_and_price.first, absl::MaxSplits(':', 1));
@@ -66,7 +67,9 @@ absl::StatusOr<v1::SolveRequest> BuildRequest(const Options& options, std::istre
 // "batch_size 37", "hardware nvidia-l4-24gb".
 std::string Named(const v1::SolveRequest& request, double value) {
   const std::string name = EnumText(request.solve_for());
-  if (request.solve_for() != v1::SOLVE_FOR_HARDWARE) return absl::StrCat(name, " ", FormatCount(value));
+  const bool is_candidate =
+      request.solve_for() == v1::SOLVE_FOR_HARDWARE && value >= 0 && value < request.candidates_size();
+  if (!is_candidate) return absl::StrCat(name, " ", FormatCount(value));
   return absl::StrCat(name, " ", request.candidates(static_cast<int>(value)).hardware_id());
 }
 
@@ -92,11 +95,11 @@ std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveRespo
                {"TPOT", Align::kRight},
                {"E2E", Align::kRight},
                {"cost/request", Align::kRight},
-               {"objective"},
+               {"SLO"},
                {"provenance"}});
   std::string refusals;
   std::vector<RankedRow> rows;
-  for (int i = 0; i < response.candidate_results_size(); ++i) {
+  for (int i = 0; i < std::min(response.candidate_results_size(), request.candidates_size()); ++i) {
     const v1::HardwareCandidateResult& result = response.candidate_results(i);
     const std::string& id = request.candidates(i).hardware_id();
     const v1::Estimate& e = result.estimate();
@@ -120,10 +123,8 @@ std::string CsvText(const v1::SolveRequest& request, const v1::SolveResponse& re
                                      FormatExact(response.has_value() ? response.value() : kUnknown),
                                      FormatExact(response.has_nearest_value() ? response.nearest_value() : kUnknown),
                                      EnumText(response.binding_constraint())};
-  for (const auto& [name, value] : EstimateColumns(response.estimate())) {
-    names.push_back(name);
-    values.push_back(value);
-  }
+  Append(EstimateColumnNames(), names);
+  Append(EstimateCells(response.has_estimate() ? &response.estimate() : nullptr), values);
   return CsvLine(names) + CsvLine(values);
 }
 
@@ -160,21 +161,21 @@ void AddSolve(CLI::App& app, Action& chosen) {
                                                                   {"prompt", v1::SOLVE_FOR_PROMPT_TOKENS},
                                                                   {"tp", v1::SOLVE_FOR_TENSOR_PARALLEL},
                                                                   {"hardware", v1::SOLVE_FOR_HARDWARE}};
-  CLI::App* command = app.add_subcommand("solve", "The largest, longest, smallest or cheapest that meets an objective");
+  CLI::App* command = app.add_subcommand(
+      "solve", "The largest batch, highest rate, longest prompt, smallest tp or cheapest hardware that meets an SLO");
   command->footer(
-      "WHAT: the largest batch, the highest rate, the longest prompt, the smallest tp, or the cheapest hardware of the "
-      "candidates.\n"
+      "Exit 1: no value meets the SLO; the answer then names the nearest value.\n"
       "Example: foretoken solve batch llama-3.1-70b nvidia-h100-sxm-80gb --tp 4 -p 2048 -o 256 --slo-tpot 40ms");
   auto options = std::make_shared<Options>();
   command->add_option("WHAT", options->what, "batch, rate, prompt, tp or hardware")
       ->required()
       ->type_name("NAME")
       ->transform(OneOf(what));
-  command->add_option("--min", options->min, "Smallest value that counts")->type_name("NUMBER");
-  command->add_option("--max", options->max, "Largest value that counts")->type_name("NUMBER");
+  command->add_option("--min", options->min, "Smallest value to consider")->type_name("NUMBER");
+  command->add_option("--max", options->max, "Largest value to consider")->type_name("NUMBER");
   command
       ->add_option("--candidate", options->candidates,
-                   "Hardware to choose from, its tensor parallel degree and its price for a device-hour")
+                   "With WHAT hardware: a candidate, its tensor parallel degree and its price per device-hour")
       ->type_name("ID[:TP]=PRICE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

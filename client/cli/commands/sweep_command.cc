@@ -57,7 +57,7 @@ void ShowProgress(const v1::SweepHeader& header, const v1::SweepChunk& chunk, Pr
                                                  FormatCount(static_cast<double>(header.total_points())), " points"));
 }
 
-// Reads the stream into `output`, to its end or until `out` takes no more: the caller of Run tells that.
+// Reads the stream into `output`, to its end or until `out` cannot be written; the caller of Run reports that.
 absl::Status Drain(client::SweepStream& sweep, SweepOutput& output, const std::ostream& out, Progress& progress) {
   const absl::StatusOr<v1::SweepHeader> header = sweep.ReadHeader();
   if (!header.ok()) return header.status();
@@ -96,30 +96,33 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 
 void AddSweep(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("sweep", "Every point of a grid, its frontier, its best point under an objective");
+      app.add_subcommand("sweep", "Every point of a grid, its frontier, and the best point that meets an SLO");
   command->footer(
       "An axis: batch=1,2,4 or batch=1..256:log:9 or batch=1..64:lin:8 or batch=1..8 or hardware=a,b or\n"
-      "weight-dtype=bf16,fp8. Its name: batch, prompt, output, cached, tp, pp, ep, dp, chunk, model, hardware, "
+      "weight-dtype=bf16,fp8. Its field: batch, prompt, output, cached, tp, pp, ep, dp, chunk, model, hardware, "
       "engine,\n"
       "weight-dtype, activation-dtype, kv-dtype, draft, draft-tokens, acceptance, prefill-hardware, prefill-replicas,\n"
-      "decode-replicas, prefill-tp, prefill-batch, or any path of a scenario (workload.batch_size). The last axis is\n"
-      "innermost. --output csv and json stream a line a point. Ctrl-C cancels. Exit 1: no point could be estimated.");
+      "decode-replicas, prefill-tp, prefill-batch, or any path in a scenario (workload.batch_size). The last axis is\n"
+      "innermost. --output csv and json stream one line per point. Ctrl-C cancels. Exit 1: no point could be "
+      "estimated.");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWhole);
-  command->add_option("-x,--axis", options->axes, "A dimension of the grid; the first is outermost")
+  command->add_option("-x,--axis", options->axes, "An axis of the grid; the first is outermost")
       ->required()
       ->type_name("FIELD=VALUES")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("-m,--metric", options->metrics, "A column, as ttft or mbu; default: TTFT, TPOT, E2E, throughput")
+  command
+      ->add_option("-m,--metric", options->metrics,
+                   "A metric, for example ttft or mbu; default: TTFT, TPOT, E2E, throughput")
       ->type_name("NAME,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->delimiter(',');
-  command->add_option("--frontier", options->frontier, "Latency that is traded against throughput: tpot or ttft")
+  command->add_option("--frontier", options->frontier, "Latency of the frontier: tpot or ttft")
       ->check(CLI::IsMember({"tpot", "ttft"}))
       ->capture_default_str();
-  command->add_option("--max-rows", options->max_rows, "Text: no table of the points above this many")
+  command->add_option("--max-rows", options->max_rows, "Text output: list the points if there are at most this many")
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

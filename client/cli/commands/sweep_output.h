@@ -1,4 +1,4 @@
-// Where the points of a sweep go: a table for people, lines of CSV or of JSON for programs.
+// Output of a sweep: a table for people, lines of CSV or JSON for programs.
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_SWEEP_OUTPUT_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_SWEEP_OUTPUT_H_
 
@@ -19,12 +19,12 @@ class SweepOutput {
   virtual void Summary(const v1::SweepSummary& summary) = 0;
 };
 
-// Text shows every point of a sweep of at most `max_table_rows`, of a larger one its frontier alone.
-// CSV has a line a point, with the axes, the metrics, status, reason and provenance.
-// JSON has an object a line: {"point": ...} for each point, and {"summary": ...} at the end.
+// Text shows the frontier, and every point if there are at most `max_table_rows`.
+// CSV has one line per point: axes, metrics, status, reason, provenance.
+// JSON has one object per line: {"point": ...} for each point, and {"summary": ...} at the end.
 std::unique_ptr<SweepOutput> MakeSweepOutput(const Session& session, int max_table_rows);
 
-// The three of them.
+// One for each format.
 std::unique_ptr<SweepOutput> MakeSweepTable(const Session& session, int max_table_rows);
 std::unique_ptr<SweepOutput> MakeSweepCsv(std::ostream& out);
 std::unique_ptr<SweepOutput> MakeSweepJson(std::ostream& out);

@@ -1,4 +1,4 @@
-// A sweep for people: its points while they are few, its frontier always.
+// A sweep as text: its frontier, and its points if they are few.
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kFrontierRows = 30;
 
-// A figure in the unit that the metric's name ends with.
+// A value in the unit at the end of the metric's name.
 std::string MetricText(const std::string& metric, double value) {
   if (absl::EndsWith(metric, "_seconds")) return FormatSeconds(value);
   if (absl::EndsWith(metric, "_bytes")) return FormatBytes(value);
@@ -131,12 +131,12 @@ class SweepTable : public SweepOutput {
       table.AddRow(std::move(cells));
     }
     std::string text = absl::StrCat(session_.terminal.Paint("Frontier", Look::kBold),
-                                    ": no point is both faster and of more throughput per device",
+                                    ": no other point has both lower latency and higher throughput per device",
                                     shown < size ? absl::StrCat(" (", shown, " of ", size, ", evenly spaced)") : "",
                                     "\n", table.Render(session_.terminal, 2));
     if (summary.has_best_under_slo()) {
       const v1::FrontierPoint& best = summary.best_under_slo();
-      absl::StrAppend(&text, "Best under the objective: ", Where(best.point()), " at ",
+      absl::StrAppend(&text, "Best point that meets the SLO: ", Where(best.point()), " at ",
                       FormatCount(best.output_tokens_per_second_per_device()), " tok/s per device\n");
     }
     return text;

@@ -1,4 +1,4 @@
-// foretoken validate FILE.csv...: predictions against measurements.
+// foretoken validate FILE.csv...: compares predictions with measurements.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
@@ -27,9 +27,9 @@ struct Options {
   std::string routing = "unspecified";
 };
 
-// Everything that was read; files that could not be are told and counted.
+// All rows of all files, and the count of files that could not be read.
 struct Input {
-  std::vector<std::string> columns;  // of all files, in the order of their first appearance
+  std::vector<std::string> columns;  // of all files, in order of first appearance
   std::vector<std::vector<std::string>> file_columns;
   std::vector<size_t> file_of_row;
   std::vector<Measurement> rows;
@@ -67,8 +67,8 @@ Input ReadAll(const Options& options, const Session& session) {
   return input;
 }
 
-// Every unreadable row, and every row of an unknown id, by its line. Answers whether there was one.
-bool TellFaults(const Input& input, const std::vector<Prediction>& predictions, std::ostream& err) {
+// Reports every row that cannot be read or names an unknown id. Returns whether there was one.
+bool ReportFaults(const Input& input, const std::vector<Prediction>& predictions, std::ostream& err) {
   bool any = false;
   for (size_t i = 0; i < input.rows.size(); ++i) {
     const absl::Status& status = predictions[i].status;
@@ -80,7 +80,7 @@ bool TellFaults(const Input& input, const std::vector<Prediction>& predictions, 
   return any;
 }
 
-// The cells of a row under the columns of all files.
+// The cells of a row in the columns of all files.
 std::vector<std::string> Aligned(const Input& input, size_t row) {
   const std::vector<std::string>& own = input.file_columns[input.file_of_row[row]];
   std::vector<std::string> cells;
@@ -102,7 +102,7 @@ void PrintRows(const Input& input, const std::vector<Prediction>& predictions, s
   }
 }
 
-// Nothing where none was asked for.
+// Nothing if none was requested.
 absl::StatusOr<std::optional<Baseline>> ReadBaselineOf(const Options& options, std::istream& in) {
   if (options.baseline.empty()) return std::nullopt;
   const absl::StatusOr<std::string> text = ReadText(options.baseline, in);
@@ -135,7 +135,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   const auto baseline = ReadBaselineOf(options, session.in);
   if (!baseline.ok()) return baseline.status();
   const Input input = ReadAll(options, session);
-  // The options allow the values of the enums only.
+  // CLI11 has checked the values.
   const PredictOptions what{
       .method = static_cast<v1::Method>(*ParseEnum(*v1::Method_descriptor(), options.method)),
       .routing = static_cast<v1::ExpertRouting>(*ParseEnum(*v1::ExpertRouting_descriptor(), options.routing))};
@@ -145,7 +145,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   progress.Clear();
   if (!predictions.ok()) return predictions.status();
   if (options.rows) PrintRows(input, *predictions, session.out);
-  const bool faults = TellFaults(input, *predictions, session.err);
+  const bool faults = ReportFaults(input, *predictions, session.err);
   const ValidationReport report = MakeReport(input.rows, *predictions);
   PrintReport(report, options, session);
   if (*baseline)
@@ -158,28 +158,28 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 
 void AddValidate(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("validate", "Predictions against measurements: errors, bias, coverage of bands");
+      app.add_subcommand("validate", "Compares predictions with measurements: errors, bias, coverage of the bands");
   command->footer(
-      "Every row is predicted under its own deployment; a static batch that does not fit runs in waves. A row that\n"
-      "cannot be read, or names an id that the catalog does not have, is told with its line, and the rest goes on.\n"
-      "Exit 1: there was such a row or file. A refusal (as out of memory) is counted, and is no fault of the file.");
+      "Every row is predicted with its own deployment; a static batch that does not fit runs as sequential batches.\n"
+      "A row that cannot be read, or whose id is not in the catalog, is reported with its line and skipped.\n"
+      "Exit 1: there was such a row or file. Refusals of the server (for example out of memory) are only counted.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->files, "Measurements as CSV (docs/cli.md), - for standard input")->required();
-  command->add_flag("--rows", options->rows,
-                    "The rows themselves as CSV, with predictions, bands, provenance and status; the report goes to "
-                    "standard error");
+  command->add_flag(
+      "--rows", options->rows,
+      "Print the rows as CSV with predictions, bands, provenance and status; the report goes to standard error");
   command
       ->add_option(
           "--baseline", options->baseline,
-          "An earlier report (--output csv) of the same files, to compare with: as of another catalog revision")
+          "Earlier report (--output csv) of the same files to compare with, for example of another catalog revision")
       ->type_name("FILE.csv");
-  command->add_option("--method", options->method, "How to compute; unspecified: the best available")
+  command->add_option("--method", options->method, "How to estimate; unspecified: the best method available")
       ->check(CLI::IsMember({"unspecified", "operator_model", "speed_of_light", "linear_profile", "kpi"}))
       ->capture_default_str();
   command
       ->add_option("--routing", options->routing,
-                   "How experts were chosen in the measured runs; unspecified: identical_prompts in "
-                   "static batches, which repeat one prompt, and independent in served traffic")
+                   "How experts were chosen in the measurements; unspecified: identical_prompts for static batches, "
+                   "which repeat one prompt, independent for continuous batching")
       ->check(CLI::IsMember({"unspecified", "independent", "identical_prompts"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

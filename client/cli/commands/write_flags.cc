@@ -9,9 +9,10 @@
 namespace foretoken::cli {
 
 void WriteFlags::AddTo(CLI::App& command) {
-  command.add_option("--etag", etag, "Replace exactly the entry that carries this etag; * replaces any")
+  command.add_option("--etag", etag, "Write only if the entry has this etag; * for any existing entry")
       ->type_name("ETAG");
-  command.add_option("--request-id", request_id, "Makes repeating the command safe; default: random")->type_name("ID");
+  command.add_option("--request-id", request_id, "Id that makes repeating the command safe; default: random")
+      ->type_name("ID");
 }
 
 std::string WriteFlags::RandomRequestId() {

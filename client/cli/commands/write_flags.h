@@ -1,4 +1,4 @@
-// What every write takes: an etag and a request id.
+// Flags of every write: the etag and the request id.
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
 
@@ -12,7 +12,7 @@ namespace foretoken::cli {
 
 struct WriteFlags {
   std::string etag;        // empty: none
-  std::string request_id;  // empty: a random one, so that a write may be retried
+  std::string request_id;  // empty: a random id, so that the write can be retried
 
   void AddTo(CLI::App& command);
 

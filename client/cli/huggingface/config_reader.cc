@@ -109,8 +109,8 @@ absl::Status ConfigReader::Finish(const std::string& file, const std::vector<std
   std::vector<std::string> faults = faults_;
   std::vector<std::string> unread;
   for (const auto& [name, value] : config_.fields()) {
-    const bool vouched = std::find(ignore.begin(), ignore.end(), prefix_ + name) != ignore.end();
-    if (!read_.contains(name) && !vouched && !IsOff(value)) unread.push_back(prefix_ + name);
+    const bool ignored = std::find(ignore.begin(), ignore.end(), prefix_ + name) != ignore.end();
+    if (!read_.contains(name) && !ignored && !IsOff(value)) unread.push_back(prefix_ + name);
   }
   std::sort(unread.begin(), unread.end());
   for (const std::string& name : unread) faults.push_back(absl::StrCat(name, ": is not understood"));

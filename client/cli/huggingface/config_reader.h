@@ -1,9 +1,9 @@
-// Reads a config.json field by field and remembers which fields were read, so that the others can be told.
+// Reads a config.json field by field and records which fields were read, so that unread fields can be reported.
 //
 //   ConfigReader config(json);
 //   spec.set_hidden_size(config.Int("hidden_size"));
 //   ...
-//   absl::Status status = config.Finish(ignore);  // every fault, and every field that nobody read
+//   absl::Status status = config.Finish(ignore);  // every fault, and every unread field
 #ifndef FORETOKEN_CLIENT_CLI_HUGGINGFACE_CONFIG_READER_H_
 #define FORETOKEN_CLIENT_CLI_HUGGINGFACE_CONFIG_READER_H_
 
@@ -28,14 +28,14 @@ class ConfigReader {
   // A field that is null is absent.
   bool Has(const std::string& name) const;
 
-  // A whole number; 0 and a fault where it is absent. The first of several names that is there is read.
+  // A whole number; 0 and a fault if it is absent. Of several names the first that is present is read.
   int32_t FirstInt(const std::vector<std::string>& names);
   int32_t Int(const std::string& name) { return FirstInt({name}); }
   std::optional<int32_t> MaybeInt(const std::string& name);
   bool Bool(const std::string& name, bool when_absent);
-  std::string Text(const std::string& name);  // empty where it is absent
+  std::string Text(const std::string& name);  // empty if it is absent
   std::vector<std::string> Texts(const std::string& name);
-  const google::protobuf::Struct* Object(const std::string& name);  // null where it is absent
+  const google::protobuf::Struct* Object(const std::string& name);  // null if it is absent
 
   // The field must be absent, null, false, 0 or empty: what it switches on has no place in a ModelSpec.
   void MustBeOff(const std::string& name);
@@ -44,7 +44,7 @@ class ConfigReader {
 
   void Fault(const std::string& name, const std::string& what);
 
-  // INVALID_ARGUMENT naming every fault and every field that nobody read; OK where there is none.
+  // INVALID_ARGUMENT naming every fault and every unread field; OK if there is none.
   absl::Status Finish(const std::string& file, const std::vector<std::string>& ignore) const;
 
  private:

@@ -1,9 +1,11 @@
-// A model's architecture from its Hugging Face config.json.
+// The architecture of a model from its Hugging Face config.json.
+//
+// Start of the room huggingface/. It includes scenario/ and the rooms before it.
 //
 // Understood by model_type: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text,
-// phi, phi3, gpt2, gpt_neox, falcon, deepseek_v2, deepseek_v3. Honest by construction: each family reads the fields
-// that it knows, and a field that nobody read and that is not among those that never change the cost (tokens ids,
-// rotary settings, dropout, ...) is an error that names it. So a variant with something new is refused, not guessed.
+// phi, phi3, gpt2, gpt_neox, falcon, deepseek_v2, deepseek_v3. Each family reads the fields that
+// it knows. A field that no code read is an error that names it, unless it is known not to change the cost (token ids,
+// rotary settings, dropout, ...). So an unknown variant is refused, not guessed.
 #ifndef FORETOKEN_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_H_
 #define FORETOKEN_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_H_
 
@@ -18,9 +20,9 @@ namespace foretoken::cli {
 // Whether the text is JSON with a "model_type" or "architectures", which no ModelSpec has.
 bool IsHuggingFaceConfig(const std::string& text);
 
-// The model, without an id (the file has none). `file` is named as its source. `ignore`: fields that the caller vouches
-// for. Errors: INVALID_ARGUMENT: not JSON, an unknown model_type, a field that is missing, of the wrong kind or not
-// understood; all of them are named.
+// The model, without an id (the file has none). `file` is named as its source. `ignore`: fields that
+// the caller declares irrelevant. Errors: INVALID_ARGUMENT: not JSON, an unknown model_type, a field that is missing,
+// of the wrong kind or not understood; all of them are named.
 absl::StatusOr<v1::ModelSpec> ModelFromHuggingFace(const std::string& text, const std::string& file,
                                                    const std::vector<std::string>& ignore);
 

@@ -18,14 +18,14 @@ using FamilyReader = void (*)(ConfigReader&, v1::ModelSpec&);
 // Widths, heads and vocabulary under the names that most families share.
 void ReadShape(ConfigReader& config, v1::ModelSpec& spec);
 
-// Pre-norm blocks of RMS norms with a gated MLP. `tied`: whether the embedding is where the config does not say.
+// Pre-norm blocks of RMS norms with a gated MLP. `tied`: whether the embedding is tied if the config does not say.
 void ReadGated(ConfigReader& config, v1::ModelSpec& spec, bool tied);
 
-// The layers that see `window_tokens` only; without `full_layers` every one does.
+// Sets sliding-window attention of `window_tokens` in all layers except `full_layers`; in all if none is given.
 void SetWindow(int32_t window_tokens, std::optional<int32_t> full_layers, v1::ModelSpec& spec);
 
-// Layers that see everything: counted where layer_types states them, else `otherwise`. A kind of layer that is neither
-// full nor windowed is a fault, and so are more or fewer kinds than `layers`.
+// Number of layers with full attention: counted in layer_types if the config has it, else `otherwise`. A layer type
+// that is neither full nor sliding is a fault, and so is a list whose length is not `layers`.
 int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise);
 
 // RMS norms and a gated MLP; the same with experts chosen by a biased router; layer norms and two matrices.

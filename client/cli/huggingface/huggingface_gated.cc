@@ -39,7 +39,7 @@ void Mixtral(Config& config, ModelSpec& spec) {
   moe.set_moe_intermediate_size(spec.intermediate_size());
 }
 
-// Qwen states a window even where it does not use one.
+// Qwen states a window even if it does not use one.
 void ReadQwenWindow(Config& config, ModelSpec& spec) {
   const bool used = config.Bool("use_sliding_window", false);
   const auto window = config.MaybeInt("sliding_window");

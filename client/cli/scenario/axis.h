@@ -1,12 +1,12 @@
-// One dimension of a sweep from its flag.
+// Parses one axis of a sweep.
 //
 //   workload.batch_size=1,2,4,8       numbers
-//   batch=1..256:log:9                9 numbers of equal ratio from 1 to 256, both included
-//   tp=1..64:lin:8                    8 numbers of equal difference
-//   output-tokens=1..16               every whole number
+//   batch=1..256:log:9                9 numbers from 1 to 256 with equal ratios
+//   tp=1..64:lin:8                    8 numbers from 1 to 64 with equal differences
+//   output-tokens=1..16               every whole number from 1 to 16
 //   hardware_id=a,b  weight-dtype=bf16,fp8  engine=vllm@0.12.0,sglang
 //
-// A field is called as its flag, by its own name or by its path inside the scenario, which the server judges.
+// The field is the name of a flag, a field name, or a path in the scenario. The server checks the path.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_AXIS_H_
 #define FORETOKEN_CLIENT_CLI_SCENARIO_AXIS_H_
 
@@ -18,7 +18,7 @@
 
 namespace foretoken::cli {
 
-// Errors: INVALID_ARGUMENT: not of the form above, or a value that is no number or dtype where one is needed.
+// Errors: INVALID_ARGUMENT: none of these forms, or a value that is not of the type of the field.
 absl::StatusOr<v1::SweepAxis> ParseAxis(std::string_view text);
 
 }  // namespace foretoken::cli

@@ -13,8 +13,8 @@ namespace foretoken::cli {
 
 // Sets the field at `path` ("workload.batch_size"). Numbers as C++ reads them (1e9 too where it is whole); enums as
 // EnumText writes them; a field named "..._seconds" also with a unit ("200ms"); times after RFC 3339.
-// Only what has no meaning as the field's type is refused: the range is the server's to judge.
-// Errors: INVALID_ARGUMENT: the text is not of the field's kind; the message tells what is allowed.
+// Only a text that is not of the field's type is refused; the server checks the range.
+// Errors: INVALID_ARGUMENT: the text is not of the field's kind; the message states what is allowed.
 // REQUIRES: path names a singular field of the message.
 absl::Status SetField(google::protobuf::Message& message, std::string_view path, std::string_view text);
 

@@ -38,7 +38,7 @@ absl::Status CannotBeRead(const std::string& file) {
   return absl::InvalidArgumentError(absl::StrCat(Name(file), ": cannot be read: ", why));
 }
 
-// By blocks, with read(): iterators throw where the file is a directory.
+// By blocks, with read(): iterators throw if the file is a directory.
 absl::StatusOr<std::string> ReadAll(const std::string& file, std::istream& stream) {
   std::string text;
   std::vector<char> block(kBlockBytes);

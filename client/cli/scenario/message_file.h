@@ -1,4 +1,4 @@
-// Messages in files: textproto or JSON, told apart by the first character ('{' begins JSON).
+// Messages in files: textproto or JSON. The first character decides: '{' begins JSON.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_MESSAGE_FILE_H_
 #define FORETOKEN_CLIENT_CLI_SCENARIO_MESSAGE_FILE_H_
 
@@ -12,8 +12,7 @@
 
 namespace foretoken::cli {
 
-// The whole file, or of `in` for "-". Errors: INVALID_ARGUMENT: it cannot be read, or is
-// longer than 64 MiB.
+// The whole file; for "-" all of `in`. Errors: INVALID_ARGUMENT: it cannot be read, or is longer than 64 MiB.
 absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& in);
 
 // Parses `text` into `message`. Errors: INVALID_ARGUMENT: a syntax error or unknown field, with file, line and column

@@ -28,27 +28,27 @@ struct Group {
 constexpr Flag kQuestion[] = {
     {"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
     {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
-    {"--method", "method", "How to compute, else the best available"}};
+    {"--method", "method", "How to estimate; default: the best method available"}};
 
 constexpr Flag kWorkload[] = {
     {"-b,--batch", "workload.batch_size", "Sequences in the batch; with continuous batching the concurrency"},
     {"-p,--prompt", "workload.prompt_tokens", "Prompt tokens of each sequence"},
     {"-o,--output-tokens", "workload.output_tokens", "Output tokens of each sequence, the first included"},
-    {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV is cached already"},
+    {"--cached-prefix", "workload.cached_prefix_tokens", "Prompt tokens whose KV cache already exists"},
     {"--prefix-load-bandwidth", "workload.prefix_load_bytes_per_second",
-     "Bytes/s per device at which a prefix that is not resident is loaded"},
+     "Bytes/s per device at which a cached prefix is loaded, if it is not in device memory"},
     {"--output-mean", "workload.output_length_distribution.mean_tokens",
-     "Mean output length where sequences differ, tokens"},
-    {"--output-max", "workload.output_length_distribution.max_tokens", "Longest output where sequences differ, tokens"},
+     "Mean output length if sequences differ, tokens"},
+    {"--output-max", "workload.output_length_distribution.max_tokens", "Longest output if sequences differ, tokens"},
     {"--batching", "workload.batching_policy", "How requests are batched"},
-    {"--kv-mode", "workload.kv_cache_mode", "What is kept of earlier tokens"},
+    {"--kv-mode", "workload.kv_cache_mode", "What is cached of earlier tokens"},
     {"--prompt-rate", "workload.prompt_arrival_tokens_per_second",
      "Tokens/s at which the prompt arrives (pipelined prompt cache)"},
-    {"--request-rate", "workload.request_rate_per_second", "Requests/s that arrive; absent: closed loop"},
-    {"--batching-window", "workload.batching_window_seconds", "Longest wait for a dynamic batch to fill"},
+    {"--request-rate", "workload.request_rate_per_second", "Arriving requests/s; default: closed loop"},
+    {"--batching-window", "workload.batching_window_seconds", "Longest time that a dynamic batch waits for requests"},
     {"--capacity", "workload.capacity_policy", "What happens when the batch does not fit"},
     {"--routing", "workload.expert_routing", "How the tokens of a batch choose their experts"},
-    {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; absent: not counted"},
+    {"--tokenizer-rate", "workload.tokenizer_tokens_per_second", "Tokens/s of the tokenizer; default: not counted"},
     {"--parallel-prompt-tokens", "workload.parallel_prompt_tokens",
      "KPI method: tokens whose prefill shares one read of the weights"},
     {"--compute-utilization", "workload.compute_utilization",
@@ -64,70 +64,76 @@ constexpr Flag kDeployment[] = {
     {"--expert-imbalance", "deployment.expert_load_imbalance",
      "Tokens of the busiest expert-parallel device over their mean"},
     {"--expert-exchange", "deployment.expert_exchange", "How tokens reach the experts on other devices"},
-    {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights, else the model's own"},
-    {"--activation-dtype", "deployment.activation_dtype", "Dtype that activations are computed in, likewise"},
-    {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache, likewise"},
-    {"--engine", "deployment.engine", "Serving engine, as vllm or vllm@0.12.0"},
+    {"--weight-dtype", "deployment.weight_dtype", "Dtype of the weights; default: the model's own"},
+    {"--activation-dtype", "deployment.activation_dtype", "Dtype of the activations; default: the model's own"},
+    {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache; default: the model's own"},
+    {"--engine", "deployment.engine", "Serving engine, for example vllm or vllm@0.12.0"},
     {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
-    {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use"},
+    {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use, 0 to 1"},
     {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
     {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",
      "Bytes/s per device between nodes, one direction"},
     {"--attention", "deployment.attention_kernel", "How the attention kernel handles its scores"},
-    {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are separate passes over memory"},
+    {"--unfused", "deployment.unfused_elementwise", "Elementwise operators are not fused: each is a pass over memory"},
     {"--roofline-exponent", "deployment.roofline_exponent", "Exponent of the roofline's smooth maximum, or inf"},
-    {"--price", "deployment.price_per_device_hour", "Price of a device for an hour, in any currency"}};
+    {"--price", "deployment.price_per_device_hour", "Price per device-hour, in any currency"}};
 
 constexpr Flag kSpeculativeDecoding[] = {
     {"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id"},
-    {"--draft-tokens", "speculative_decoding.draft_tokens", "Tokens that the draft proposes in a round"},
+    {"--draft-tokens", "speculative_decoding.draft_tokens",
+     "Tokens that the draft model proposes per speculative step"},
     {"--acceptance", "speculative_decoding.acceptance_rate",
-     "Chance that a proposed token is accepted if those before it were"},
+     "Probability that a proposed token is accepted, given that the previous ones were"},
     {"--draft-tp", "speculative_decoding.draft_deployment.tensor_parallel",
-     "Tensor parallel degree of the draft, else the model's"}};
+     "Tensor parallel degree of the draft model; default: that of the model"}};
 
 constexpr Flag kDisaggregatedPrefill[] = {
-    {"--prefill-replicas", "disaggregated_prefill.prefill_replicas", "Replicas that prefill"},
-    {"--decode-replicas", "disaggregated_prefill.decode_replicas", "Replicas that decode"},
-    {"--prefill-hardware", "disaggregated_prefill.hardware_id", "Hardware of the prefill replicas, else the same"},
+    {"--prefill-replicas", "disaggregated_prefill.prefill_replicas", "Replicas of the prefill pool"},
+    {"--decode-replicas", "disaggregated_prefill.decode_replicas", "Replicas of the decode pool"},
+    {"--prefill-hardware", "disaggregated_prefill.hardware_id", "Hardware of the prefill pool; default: the same"},
     {"--prefill-tp", "disaggregated_prefill.deployment.tensor_parallel",
-     "Tensor parallel degree of a prefill replica; with any flag of its deployment the rest is the default"},
-    {"--prefill-pp", "disaggregated_prefill.deployment.pipeline_parallel", "Pipeline parallel degree, likewise"},
-    {"--prefill-price", "disaggregated_prefill.deployment.price_per_device_hour", "Price, likewise"},
-    {"--prefill-batch", "disaggregated_prefill.batch_size", "Prompts that a prefill replica takes together"},
+     "Tensor parallel degree of a prefill replica; if any --prefill- flag of a deployment is given, the others take "
+     "defaults"},
+    {"--prefill-pp", "disaggregated_prefill.deployment.pipeline_parallel",
+     "Pipeline parallel degree of a prefill replica"},
+    {"--prefill-price", "disaggregated_prefill.deployment.price_per_device_hour",
+     "Price per device-hour of the prefill pool"},
+    {"--prefill-batch", "disaggregated_prefill.batch_size", "Prompts per batch of a prefill replica"},
     {"--transfer-bandwidth", "disaggregated_prefill.transfer_bytes_per_second",
-     "Bytes/s at which one replica sends KV cache to another"},
-    {"--transfer-latency", "disaggregated_prefill.transfer_latency_seconds", "Latency of such a transfer"},
+     "Bytes/s at which KV cache is transferred between replicas"},
+    {"--transfer-latency", "disaggregated_prefill.transfer_latency_seconds", "Latency of a KV cache transfer"},
     {"--layerwise-transfer", "disaggregated_prefill.layerwise_transfer",
-     "Each layer's KV cache is sent as soon as it is computed"}};
+     "Transfer the KV cache of each layer as soon as it is computed"}};
 
 constexpr Flag kLiveLoad[] = {
-    {"--load-time", "live_load.time_observed", "When the load was read, as 2026-01-31T12:00:00Z"},
+    {"--load-time", "live_load.time_observed", "Time at which the load was observed, for example 2026-01-31T12:00:00Z"},
     {"--running", "live_load.running_sequences", "Sequences that are decoding"},
     {"--running-context", "live_load.running_context_tokens", "Mean context of the running sequences, tokens"},
     {"--remaining-output", "live_load.remaining_output_tokens",
-     "Mean output tokens that the running sequences still have to produce"},
-    {"--waiting", "live_load.waiting_requests", "Requests that wait for admission"},
-    {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the waiting requests"},
+     "Mean output tokens that the running sequences have yet to generate"},
+    {"--waiting", "live_load.waiting_requests", "Requests in the queue"},
+    {"--queued-tokens", "live_load.queued_prefill_tokens", "Prompt tokens of the queued requests"},
     {"--in-flight-tokens", "live_load.in_flight_prefill_tokens",
-     "Prompt tokens of admitted requests that are still to be prefilled"},
-    {"--free-kv-tokens", "live_load.free_kv_tokens", "Tokens for which KV cache is free"},
-    {"--max-num-seqs", "live_load.max_num_seqs", "Most sequences that the engine runs at once"},
-    {"--max-batched-tokens", "live_load.max_num_batched_tokens", "Most tokens in one step of the engine"},
+     "Prompt tokens not yet prefilled of scheduled requests"},
+    {"--free-kv-tokens", "live_load.free_kv_tokens", "Free KV cache, tokens"},
+    {"--max-num-seqs", "live_load.max_num_seqs", "Batch slots of the engine (max_num_seqs)"},
+    {"--max-batched-tokens", "live_load.max_num_batched_tokens",
+     "Token budget of one engine step (max_num_batched_tokens)"},
     {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}};
 
-constexpr Flag kObjective[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
-                               {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
-                               {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
+constexpr Flag kSlo[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+                         {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+                         {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
 
 constexpr Group kGroups[] = {
     {"Question", kQuestion},
     {"Workload", kWorkload},
     {"Deployment", kDeployment},
     {"Speculative decoding", kSpeculativeDecoding},
-    {"Disaggregated prefill (the deployment then only decodes)", kDisaggregatedPrefill},
-    {"Live load (what the replica is doing)", kLiveLoad},
-    {"Objective (exit 1 when it is missed)", kObjective},
+    {"Disaggregated prefill (--tp and the other deployment flags then describe the decode pool)",
+     kDisaggregatedPrefill},
+    {"Live load (current state of the replica)", kLiveLoad},
+    {"SLO (exit 1 if it is missed)", kSlo},
 };
 
 const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenario::descriptor(), flag.path); }
@@ -150,9 +156,9 @@ std::string Kind(const FieldDescriptor& field) {
 }
 
 std::string Help(const Flag& flag, const FieldDescriptor& field) {
-  // The number formats are many, and told once.
-  const bool told = field.name() == "activation_dtype" || field.name() == "kv_cache_dtype";
-  if (field.enum_type() == nullptr || told) return flag.help;
+  // The number formats are many, so they are listed once.
+  const bool listed = field.name() == "activation_dtype" || field.name() == "kv_cache_dtype";
+  if (field.enum_type() == nullptr || listed) return flag.help;
   return absl::StrCat(flag.help, ": ", EnumChoices(*field.enum_type()));
 }
 
@@ -164,8 +170,7 @@ void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::strin
   option->group(group.name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-// The token counts of a voice assistant and of a text written, as the source of the KPI method has them
-// (docs/model/scenario.md).
+// Token counts of a voice assistant and of text generation, from the source of the KPI method.
 absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
   if (name.empty()) return absl::OkStatus();
   if (name != "voice" && name != "text") {
@@ -202,11 +207,12 @@ void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
   }
   command
       .add_option("--preset", preset_,
-                  "Token counts of a use, other flags win: voice (1024 in, 10 out), text (512, 512)")
+                  "Typical token counts: voice (1024 in, 10 out), text (512 in, 512 out); other flags override them")
       ->type_name("NAME")
       ->group("Workload");
   command
-      .add_option("--scenario", file_, "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags win")
+      .add_option("--scenario", file_,
+                  "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags override it")
       ->type_name("FILE")
       ->group("Question");
 }

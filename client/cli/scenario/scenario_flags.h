@@ -1,7 +1,10 @@
-// The flags that spell out a scenario, shared by the commands that ask one.
+// The flags of a scenario, shared by all commands that send one.
 //
-// One table maps each flag to a field of foretoken.v1.Scenario, so a new field of the API is one more line. What no
-// flag names (inline specs, quantiles) comes from --scenario; flags given beside it win.
+// Start of the room scenario/: from flags and files to messages of the API. It includes text/, terminal/ and the client
+// library.
+//
+// One table maps each flag to a field of foretoken.v1.Scenario, so a new field of the API is one more row. Fields
+// without a flag (inline specs, quantiles) come from the file of --scenario; flags override the file.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_SCENARIO_FLAGS_H_
 #define FORETOKEN_CLIENT_CLI_SCENARIO_SCENARIO_FLAGS_H_
 
@@ -30,7 +33,7 @@ class ScenarioFlags {
   // Adds the flags to `command`, which they must outlive.
   void AddTo(CLI::App& command, ScenarioScope scope);
 
-  // The scenario asked for. Errors: INVALID_ARGUMENT: a file or a flag cannot be read; the flag is named.
+  // The requested scenario. Errors: INVALID_ARGUMENT: a file or a flag cannot be read; the flag is named.
   absl::StatusOr<v1::Scenario> Build(std::istream& in) const;
 
  private:
@@ -45,7 +48,7 @@ struct ScenarioFlag {
   std::string path;
 };
 
-// By what a person calls it: as the flag ("tp") or as its field ("tensor_parallel", "tensor-parallel").
+// Finds a flag by its name ("tp") or by its field ("tensor_parallel", "tensor-parallel").
 std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called);
 
 }  // namespace foretoken::cli

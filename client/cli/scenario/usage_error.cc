@@ -30,12 +30,12 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// " (did you mean NAME?)", or nothing. `guess` stands where none of those known is close.
-std::string DidYouMean(const std::string& asked, const std::vector<std::string>& known, const std::string& guess = "") {
+// " (did you mean NAME?)", or nothing. `guess` is used if no known name is close.
+std::string DidYouMean(const std::string& given, const std::vector<std::string>& known, const std::string& guess = "") {
   size_t fewest = kMostEdits + 1;
   std::string closest = guess;
   for (const std::string& name : known) {
-    const size_t edits = EditDistance(asked, name);
+    const size_t edits = EditDistance(given, name);
     if (edits >= fewest) continue;
     fewest = edits;
     closest = name;
@@ -58,8 +58,8 @@ void AddFlags(const CLI::App& app, std::vector<std::string>& names) {
 }
 
 // " (did you mean --tp?)" of --tpp and of --tensor-parallel=8, which is the field's name, where --tp is known.
-std::string FlagMeant(const std::string& asked, const std::vector<std::string>& known) {
-  const std::string name = asked.substr(0, asked.find('='));
+std::string FlagMeant(const std::string& given, const std::vector<std::string>& known) {
+  const std::string name = given.substr(0, given.find('='));
   const std::optional<ScenarioFlag> flag = FindScenarioFlag(std::string(absl::StripPrefix(name, "--")));
   const bool takes_it = flag && std::find(known.begin(), known.end(), flag->name) != known.end();
   return DidYouMean(name, known, takes_it ? flag->name : "");
@@ -114,7 +114,7 @@ std::string UsageError(const CLI::App* app, const CLI::Error& error) {
   }
   const std::string command = chosen.empty() ? "" : absl::StrCat(" ", chosen.front()->get_name());
   return absl::StrCat("foretoken: ", client::Printable(what), "; foretoken", command,
-                      " --help tells what is allowed\n");
+                      " --help lists what is allowed\n");
 }
 
 }  // namespace foretoken::cli

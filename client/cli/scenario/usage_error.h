@@ -1,4 +1,4 @@
-// What is wrong with the arguments of a command line, in one line, and values that are one of a few names.
+// Errors in the arguments of the command line.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_USAGE_ERROR_H_
 #define FORETOKEN_CLIENT_CLI_SCENARIO_USAGE_ERROR_H_
 
@@ -11,17 +11,18 @@
 
 namespace foretoken::cli {
 
-// For CLI::App::failure_message: names what is not known, what comes closest, and whose --help tells more.
+// For CLI::App::failure_message: names the unknown argument, the closest known one, and the command whose --help to
+// read.
 std::string UsageError(const CLI::App* app, const CLI::Error& error);
 
-// Throw a CLI::ParseError for what CLI11 lets through. Before parsing: "--etag=", after which it takes the next
-// argument for the value. After parsing: an empty value, which the commands would read as a flag that is not given, so
-// that
-// `--etag "$UNSET"` would delete unconditionally; and an argument that stands twice, by place and by flag, and differs.
+// Throw a CLI::ParseError for arguments that CLI11 accepts by mistake. Before parsing: "--etag=", because CLI11 would
+// take the next argument as the value. After parsing: an empty value, because the commands would treat the flag as
+// absent
+// (`--etag "$UNSET"` would delete unconditionally), and an argument given both by place and by flag with two values.
 void CheckNoEmptyValue(const std::vector<std::string>& arguments);
 void CheckResults(const CLI::App& app);
 
-// A value by its name; told of any other is what was asked and what is allowed.
+// Translates a name to its value; any other name is refused with the allowed names.
 template <typename Value>
 CLI::Validator OneOf(std::vector<std::pair<std::string, Value>> choices) {
   const auto transform = [choices = std::move(choices)](std::string& text) {

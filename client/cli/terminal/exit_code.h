@@ -1,28 +1,35 @@
-// What the command line answers to its caller. Documented in docs/cli.md and `foretoken --help`.
+// Exit codes of the command line: one table that gives a status its code and prints the codes of `foretoken --help`.
 #ifndef FORETOKEN_CLIENT_CLI_TERMINAL_EXIT_CODE_H_
 #define FORETOKEN_CLIENT_CLI_TERMINAL_EXIT_CODE_H_
+
+#include <string>
 
 #include "absl/status/status.h"
 
 namespace foretoken::cli {
 
+// What each code means stands in the table of exit_code.cc.
 enum ExitCode {
   kOk = 0,
-  kNo = 1,                  // the answer is no: an SLO is missed, nothing could be estimated, rows are malformed
-  kUsage = 2,               // wrong flags or INVALID_ARGUMENT
-  kNotFound = 3,            // NOT_FOUND
-  kFailedPrecondition = 4,  // FAILED_PRECONDITION: it does not fit, a figure is absent, no profile
-  kUnavailable = 5,         // UNAVAILABLE, DEADLINE_EXCEEDED
-  kConflict = 6,            // ALREADY_EXISTS, ABORTED: the etag or id is taken
-  kNotModelled = 7,         // UNIMPLEMENTED
-  kDenied = 8,              // PERMISSION_DENIED, UNAUTHENTICATED
-  kExhausted = 9,           // RESOURCE_EXHAUSTED, OUT_OF_RANGE
-  kInternal = 10,           // everything else
-  kNotWritten = 11,         // standard output cannot be written, whatever the answer
-  kInterrupted = 130,       // Ctrl-C
+  kNo = 1,
+  kUsage = 2,
+  kNotFound = 3,
+  kFailedPrecondition = 4,
+  kUnavailable = 5,
+  kConflict = 6,
+  kNotModelled = 7,
+  kDenied = 8,
+  kExhausted = 9,
+  kInternal = 10,
+  kNotWritten = 11,
+  kInterrupted = 130,
 };
 
+// The code of a failed call; kInternal for a status that the table does not name.
 ExitCode ExitCodeOf(const absl::Status& status);
+
+// A line for each code: "  3    NOT_FOUND".
+std::string ExitCodeHelp();
 
 }  // namespace foretoken::cli
 

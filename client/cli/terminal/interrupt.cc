@@ -13,7 +13,7 @@ constexpr char kQuit = 'q';
 volatile sig_atomic_t write_end = -1;
 
 void WriteByte(int fd, char byte) {
-  // A full or closed pipe loses nothing: the first byte is the one that counts.
+  // A full or closed pipe does no harm, because only the first byte counts.
   [[maybe_unused]] const ssize_t written = write(fd, &byte, 1);
 }
 

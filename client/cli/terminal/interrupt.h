@@ -1,4 +1,4 @@
-// Ctrl-C as a call of a function on another thread, so that a blocked stream can be cancelled.
+// Turns Ctrl-C into a function call on another thread, so that a blocked stream can be cancelled.
 #ifndef FORETOKEN_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 #define FORETOKEN_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 
@@ -9,8 +9,8 @@
 
 namespace foretoken::cli {
 
-// While it lives, the first SIGINT or SIGTERM calls `on_interrupt` once, on a thread of its own; the second one kills,
-// as without it. One at a time in a process.
+// While an InterruptScope exists, the first SIGINT or SIGTERM calls `on_interrupt` once, on a separate thread. The
+// second signal ends the process as usual. Only one InterruptScope may exist at a time.
 class InterruptScope {
  public:
   explicit InterruptScope(std::function<void()> on_interrupt);
@@ -19,7 +19,7 @@ class InterruptScope {
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
-  int pipe_[2] = {-1, -1};  // the handler may only write: a byte through here wakes the thread
+  int pipe_[2] = {-1, -1};  // a signal handler may only write: one byte wakes the thread
   struct sigaction old_int_ = {};
   struct sigaction old_term_ = {};
   std::thread waiter_;

@@ -1,5 +1,5 @@
-// A progress bar on one line of the terminal. Draws nothing where there is none, and nothing in the first moments, so
-// that quick work leaves no trace.
+// A progress bar on one line of the terminal. Without a terminal, and during the first half second, nothing is drawn,
+// so that quick work leaves no trace.
 #ifndef FORETOKEN_CLIENT_CLI_TERMINAL_PROGRESS_H_
 #define FORETOKEN_CLIENT_CLI_TERMINAL_PROGRESS_H_
 
@@ -22,7 +22,7 @@ class Progress {
 
   // Draws at most ten times a second.
   void Update(double share, const std::string& what);
-  // Takes the bar away.
+  // Removes the bar.
   void Clear();
 
  private:

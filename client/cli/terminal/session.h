@@ -1,4 +1,7 @@
-// What a command works with, and what it is.
+// What every command gets: the client, the output format, the terminal and the streams.
+//
+// Start of the room terminal/: exit codes, interrupts, progress bar and colours. It includes the client library and no
+// other room of the command line. The rooms and their order stand in client/cli/app.h.
 #ifndef FORETOKEN_CLIENT_CLI_TERMINAL_SESSION_H_
 #define FORETOKEN_CLIENT_CLI_TERMINAL_SESSION_H_
 
@@ -25,11 +28,11 @@ struct Session {
   std::ostream& err;
 };
 
-// OK, or INVALID_ARGUMENT where CSV is asked for and the answer is no table. `what` is the answer: "an entry". Asked
-// before the call, which may write.
+// INVALID_ARGUMENT if CSV is requested for an answer that is not a table; `what` names the answer: "an entry". Commands
+// check this before the call, because the call may write.
 absl::Status CheckNotCsv(const Session& session, std::string_view what);
 
-// A command that was parsed and is ready to run. Its answer is the exit code; its errors are printed by the caller.
+// A parsed command, ready to run. It returns its exit code; the caller prints its errors.
 using Action = std::function<absl::StatusOr<ExitCode>(const Session&)>;
 
 }  // namespace foretoken::cli

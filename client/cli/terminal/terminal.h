@@ -1,4 +1,4 @@
-// What the terminal can show, decided once at start.
+// What the terminal can show, determined once at start.
 #ifndef FORETOKEN_CLIENT_CLI_TERMINAL_TERMINAL_H_
 #define FORETOKEN_CLIENT_CLI_TERMINAL_TERMINAL_H_
 
@@ -13,20 +13,20 @@ using GetEnv = std::function<const char*(const char*)>;
 
 enum class ColorMode { kAuto, kNever, kAlways };
 
-// A look of text.
+// Style of a text.
 enum class Look { kPlain, kBold, kDim, kGood, kBad, kWarn, kCompute, kMemory, kCommunication, kHost, kQueueing };
 
 struct Terminal {
-  bool color = false;        // escape codes are welcome
-  bool utf8 = false;         // block characters are welcome
+  bool color = false;        // escape codes may be used
+  bool utf8 = false;         // block characters may be used
   bool interactive = false;  // stderr is a terminal: a progress bar may be drawn
 
-  // `text`, made printable, in a look; without colour the text alone.
+  // `text`, made printable, in the style `look`; without colour the text alone.
   std::string Paint(std::string_view text, Look look) const;
 };
 
-// Colour: as told; on auto only on a terminal, and never when NO_COLOR is set to something or TERM is "dumb".
-// UTF-8: when LC_ALL, LC_CTYPE or LANG, the first that is set, names it.
+// Colour: as requested; with auto only on a terminal, unless NO_COLOR is set and not empty or TERM is "dumb".
+// UTF-8: if the first variable that is set of LC_ALL, LC_CTYPE and LANG names it.
 Terminal DescribeTerminal(ColorMode mode, bool out_is_terminal, bool err_is_terminal, const GetEnv& getenv);
 
 }  // namespace foretoken::cli

@@ -12,7 +12,7 @@
 namespace foretoken::cli {
 namespace {
 
-constexpr int kMostLines = 10;  // of samples and of moved predictions; JSON has them all
+constexpr int kMostLines = 10;  // of measurements and of moved predictions; JSON has all
 
 std::string MetricName(v1::LatencyMetric metric) {
   switch (metric) {
@@ -41,7 +41,7 @@ std::string HeldOut(const v1::CalibrationError& error) {
 
 std::string ErrorsText(const v1::CalibrationSpec& calibration, const Terminal& terminal) {
   Table table({{"metric"},
-               {"samples", Align::kRight},
+               {"measurements", Align::kRight},
                {"median error", Align::kRight},
                {"held out", Align::kRight},
                {"mean error", Align::kRight},
@@ -65,7 +65,7 @@ std::string ParametersText(const v1::CalibrationSpec& calibration, const Termina
   for (const v1::CalibrationParameter& parameter : calibration.parameters()) {
     const std::string deviation = parameter.identified()
                                       ? absl::StrFormat("x%.2f", 1 + parameter.posterior_log_deviation())
-                                      : std::string("the samples hardly tell");
+                                      : std::string("not identified by the measurements");
     table.AddRow({parameter.name(), ValueOf(parameter, parameter.prior_value()), ValueOf(parameter, parameter.value()),
                   Cell(deviation, parameter.identified() ? Look::kPlain : Look::kDim)});
   }
@@ -76,10 +76,11 @@ std::string SamplesText(const char* what, const google::protobuf::RepeatedPtrFie
                         const Terminal& terminal) {
   std::string text;
   for (int i = 0; i < std::min(samples.size(), kMostLines); ++i) {
-    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " sample ", samples[i].index(), ": ",
+    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " measurement ", samples[i].index(), ": ",
                     client::Printable(samples[i].reason()), "\n");
   }
-  if (samples.size() > kMostLines) absl::StrAppend(&text, what, " ", samples.size() - kMostLines, " more samples\n");
+  if (samples.size() > kMostLines)
+    absl::StrAppend(&text, what, " ", samples.size() - kMostLines, " more measurements\n");
   return text;
 }
 
@@ -89,7 +90,7 @@ double Shift(const v1::MovedPrediction& moved) {
 
 std::string MovedText(const v1::CalibrationReport& report, const Terminal& terminal) {
   std::string text = absl::StrCat("\n", report.moved_size(), " of ", report.num_probes(),
-                                  " predictions of the probe set move by more than 5%\n");
+                                  " predictions of the probe set change by more than 5%\n");
   Table table({{"metric"},
                {"model"},
                {"engine"},
@@ -122,8 +123,8 @@ std::string CalibrationText(const v1::CalibrationReport& report, const Terminal&
   std::string text;
   for (const v1::CalibrationSpec& calibration : report.calibrations()) {
     absl::StrAppend(&text, "\n", terminal.Paint(calibration.id(), Look::kBold), "  ", calibration.samples_used(),
-                    " samples, drawn to ", calibration.parent().empty() ? "the generic prior" : calibration.parent(),
-                    "\n", ErrorsText(calibration, terminal), "\n", ParametersText(calibration, terminal));
+                    " measurements, prior: ", calibration.parent().empty() ? "generic" : calibration.parent(), "\n",
+                    ErrorsText(calibration, terminal), "\n", ParametersText(calibration, terminal));
   }
   absl::StrAppend(&text, SamplesText("rejected", report.rejected(), terminal),
                   SamplesText("suspicious", report.suspicious(), terminal));

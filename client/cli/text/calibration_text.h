@@ -1,4 +1,4 @@
-// What a fit to measured runs found, for people.
+// The report of a fit to measurements.
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_CALIBRATION_TEXT_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_CALIBRATION_TEXT_H_
 
@@ -9,10 +9,11 @@
 
 namespace foretoken::cli {
 
-// Each calibration's errors, bands and parameters, the samples that were not used and why, and what predictions moved.
+// For people: errors, bands and parameters of each calibration, rejected measurements with the reason, and the
+// predictions that change most.
 std::string CalibrationText(const v1::CalibrationReport& report, const Terminal& terminal);
 
-// The errors alone, one line a metric and calibration.
+// The errors alone, one line per calibration and metric.
 std::string CalibrationCsv(const v1::CalibrationReport& report);
 
 }  // namespace foretoken::cli

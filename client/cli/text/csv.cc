@@ -9,7 +9,7 @@
 namespace foretoken::cli {
 namespace {
 
-// Splits the next line of a record into its cells and says whether a quote stays open, and since which line.
+// Adds the cells of the next line to a record, and the line of a quote that stays open.
 void AddLine(std::string_view text, int line, CsvRecord& record) {
   std::vector<std::string>& cells = record.cells;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -60,6 +60,10 @@ absl::Status CheckQuotes(const CsvRecord& record) {
   if (record.open_quote_line == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the quote that opens in line ", record.open_quote_line, " is never closed"));
+}
+
+void Append(const std::vector<std::string>& more, std::vector<std::string>& cells) {
+  cells.insert(cells.end(), more.begin(), more.end());
 }
 
 std::string CsvLine(const std::vector<std::string>& cells) {

@@ -15,11 +15,11 @@ namespace foretoken::cli {
 struct CsvRecord {
   int line = 0;
   std::vector<std::string> cells;
-  int open_quote_line = 0;  // where a quote opens that the input never closes; 0: there is none
+  int open_quote_line = 0;  // line of a quote that is never closed; 0: none
 };
 
-// Reads records one after the other; blank lines are skipped, "\r\n" ends a line too, a leading byte order mark is
-// dropped. A quote that is never closed ends at the end of the input, and the record says so.
+// Reads records one after the other. Blank lines are skipped, "\r\n" also ends a line, a leading byte order mark is
+// dropped. A quote that is never closed extends to the end of the input, and the record says where it opens.
 class CsvReader {
  public:
   explicit CsvReader(std::istream& in) : in_(in) {}
@@ -32,10 +32,13 @@ class CsvReader {
   int line_ = 0;
 };
 
-// OK, or INVALID_ARGUMENT where a quote of the record is never closed: what its cells hold is then anybody's guess.
+// INVALID_ARGUMENT if a quote of the record is never closed, because its cells are then unreliable.
 absl::Status CheckQuotes(const CsvRecord& record);
 
-// Cells joined by commas, quoted where they must be, with a newline.
+// Adds cells to a record.
+void Append(const std::vector<std::string>& more, std::vector<std::string>& cells);
+
+// Cells joined by commas, quoted where necessary, with a newline.
 std::string CsvLine(const std::vector<std::string>& cells);
 
 }  // namespace foretoken::cli

@@ -1,4 +1,4 @@
-// Values of the API's enums as people write them: DTYPE_FP8_BLOCK is "fp8_block".
+// Enum values of the API as users write them: DTYPE_FP8_BLOCK is "fp8_block".
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_ENUM_TEXT_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_ENUM_TEXT_H_
 
@@ -11,7 +11,8 @@
 
 namespace foretoken::cli {
 
-// The value's name without its enum's prefix, in lower case; "unspecified" for 0, the number for one unknown here.
+// The name of the value without the prefix of its enum, in lower case; "unspecified" for 0, the number of an unknown
+// value.
 std::string EnumText(const google::protobuf::EnumDescriptor& type, int number);
 
 template <typename Enum>
@@ -19,10 +20,10 @@ std::string EnumText(Enum value) {
   return EnumText(*google::protobuf::GetEnumDescriptor<Enum>(), static_cast<int>(value));
 }
 
-// The inverse; '-' is read as '_', letters of any case. Nothing for an unknown text.
+// The inverse; '-' equals '_', upper case equals lower case. Nothing for an unknown text.
 std::optional<int> ParseEnum(const google::protobuf::EnumDescriptor& type, std::string_view text);
 
-// Every text but "unspecified", for help and errors: "fp32, bf16, ...".
+// All values except "unspecified", for help and errors: "fp32, bf16, ...".
 std::string EnumChoices(const google::protobuf::EnumDescriptor& type);
 
 }  // namespace foretoken::cli

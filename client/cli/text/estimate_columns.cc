@@ -1,4 +1,6 @@
 // An estimate as columns of CSV: exact values, empty where not known.
+#include <google/protobuf/duration.pb.h>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/estimate_text.h"
@@ -7,81 +9,155 @@
 namespace foretoken::cli {
 namespace {
 
-using Columns = std::vector<std::pair<std::string, std::string>>;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
-void AddTime(Columns& columns, const std::string& name, bool present, const v1::TimeEstimate& time) {
-  const bool band = present && time.has_band();
-  columns.emplace_back(name + "_seconds", FormatExact(SecondsOf(present, time)));
-  columns.emplace_back(name + "_low_seconds", FormatExact(band ? time.band().low() : kUnknown));
-  columns.emplace_back(name + "_high_seconds", FormatExact(band ? time.band().high() : kUnknown));
+// A column shows the field of foretoken.v1.Estimate at `path`, or has a text of its own.
+struct EstimateColumn {
+  const char* name;
+  const char* path;
+  std::string (*text)(const v1::Estimate&) = nullptr;
+};
+
+std::string VerdictText(const v1::Estimate& estimate) {
+  return estimate.has_slo_verdict() ? VerdictCell(estimate).text : "";
 }
 
-void AddParts(Columns& columns, const std::string& phase, bool present, const v1::TimeParts& parts) {
-  const auto add = [&](const char* name, double seconds) {
-    columns.emplace_back(absl::StrCat(phase, "_", name, "_seconds"), FormatExact(present ? seconds : kUnknown));
-  };
-  add("compute", parts.compute_seconds());
-  add("memory", parts.memory_seconds());
-  add("communication", parts.communication_seconds());
-  add("host", parts.host_seconds());
-  add("queueing", parts.queueing_seconds());
+// A new column stands last: programs may count columns.
+constexpr EstimateColumn kColumns[] = {
+    {"ttft_seconds", "ttft.seconds"},
+    {"ttft_low_seconds", "ttft.band.low"},
+    {"ttft_high_seconds", "ttft.band.high"},
+    {"tpot_seconds", "tpot.seconds"},
+    {"tpot_low_seconds", "tpot.band.low"},
+    {"tpot_high_seconds", "tpot.band.high"},
+    {"e2e_seconds", "e2e.seconds"},
+    {"e2e_low_seconds", "e2e.band.low"},
+    {"e2e_high_seconds", "e2e.band.high"},
+    {"decode_steps", "decode_steps"},
+    {"output_tokens_per_second", "throughput.output_tokens_per_second"},
+    {"output_tokens_per_second_per_device", "throughput.output_tokens_per_second_per_device"},
+    {"output_tokens_per_second_per_user", "throughput.output_tokens_per_second_per_user"},
+    {"requests_per_second", "throughput.requests_per_second"},
+    {"prefill_compute_seconds", "prefill.parts.compute_seconds"},
+    {"prefill_memory_seconds", "prefill.parts.memory_seconds"},
+    {"prefill_communication_seconds", "prefill.parts.communication_seconds"},
+    {"prefill_host_seconds", "prefill.parts.host_seconds"},
+    {"prefill_queueing_seconds", "prefill.parts.queueing_seconds"},
+    {"decode_compute_seconds", "decode.parts.compute_seconds"},
+    {"decode_memory_seconds", "decode.parts.memory_seconds"},
+    {"decode_communication_seconds", "decode.parts.communication_seconds"},
+    {"decode_host_seconds", "decode.parts.host_seconds"},
+    {"decode_queueing_seconds", "decode.parts.queueing_seconds"},
+    {"weight_bytes", "memory.weight_bytes"},
+    {"kv_cache_bytes", "memory.kv_cache_bytes"},
+    {"activation_bytes", "memory.activation_bytes"},
+    {"free_bytes", "memory.free_bytes"},
+    {"largest_batch", "memory.largest_batch"},
+    {"kv_tokens_capacity", "memory.kv_tokens_capacity"},
+    {"mbu", "mbu"},
+    {"mfu", "mfu"},
+    {"waves", "waves"},
+    {"devices", "devices"},
+    {"slo_verdict", nullptr, VerdictText},
+    {"slo_headroom", "slo_verdict.headroom"},
+    {"method", "method"},
+    {"provenance", nullptr, ProvenanceText},
+    {"joules_per_request", "energy.joules_per_request"},
+    {"joules_per_output_token", "energy.joules_per_output_token"},
+    {"cost_per_request", "cost.cost_per_request"},
+    {"cost_per_million_output_tokens", "cost.cost_per_million_output_tokens"},
+    {"compute_bound_batch", "memory.compute_bound_batch"},
+    {"kv_bytes_per_token", "memory.kv_bytes_per_token"},
+    {"ttft_band_coverage", "ttft.band.coverage"},
+    {"tpot_band_coverage", "tpot.band.coverage"},
+    {"e2e_band_coverage", "e2e.band.coverage"},
+    {"tpot_is_next_step", "tpot_is_next_step"},
+    {"prefill_seconds", "prefill.seconds"},
+    {"prefill_bound", "prefill.bound"},
+    {"decode_seconds", "decode.seconds"},
+    {"decode_bound", "decode.bound"},
+    {"prefill_utilization", "energy.prefill_utilization"},
+    {"decode_utilization", "energy.decode_utilization"},
+    {"energy_is_lower_bound", "energy.is_lower_bound"},
+    {"compute_limited_ttft_seconds", "compute_limited_ttft_seconds"},
+    {"bandwidth_for_max_tpot_bytes_per_second", "bandwidth_for_max_tpot_bytes_per_second"},
+    {"peak_for_max_ttft_flops_per_second", "peak_for_max_ttft_flops_per_second"},
+    {"speculative_accepted_tokens", "speculative_round.accepted_tokens"},
+    {"speculative_verify_seconds", "speculative_round.verify_seconds"},
+    {"speculative_draft_seconds", "speculative_round.draft_seconds"},
+    {"transfer_bytes", "disaggregated_use.transfer_bytes"},
+    {"exposed_transfer_seconds", "disaggregated_use.exposed_transfer_seconds"},
+    {"prefill_requests_per_second", "disaggregated_use.prefill_requests_per_second"},
+    {"transfer_requests_per_second", "disaggregated_use.transfer_requests_per_second"},
+    {"decode_requests_per_second", "disaggregated_use.decode_requests_per_second"},
+    {"disaggregated_limit", "disaggregated_use.limit"},
+    {"prefill_devices", "disaggregated_use.prefill_devices"},
+    {"prefill_weight_bytes", "disaggregated_use.prefill_memory.weight_bytes"},
+    {"prefill_kv_cache_bytes", "disaggregated_use.prefill_memory.kv_cache_bytes"},
+    {"prefill_activation_bytes", "disaggregated_use.prefill_memory.activation_bytes"},
+    {"prefill_free_bytes", "disaggregated_use.prefill_memory.free_bytes"},
+    {"prefill_largest_batch", "disaggregated_use.prefill_memory.largest_batch"},
+    {"prefill_kv_tokens_capacity", "disaggregated_use.prefill_memory.kv_tokens_capacity"},
+    {"prefill_kv_bytes_per_token", "disaggregated_use.prefill_memory.kv_bytes_per_token"},
+    {"prefill_compute_bound_batch", "disaggregated_use.prefill_memory.compute_bound_batch"},
+    {"calibration_id", "calibration_id"},
+    {"calibration_age_seconds", "calibration_age"},
+    {"live_load_age_seconds", "live_load_age"},
+};
+
+std::string ScalarText(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return FormatExact(reflection.GetDouble(message, &field));
+    case FieldDescriptor::CPPTYPE_INT32:
+      return absl::StrCat(reflection.GetInt32(message, &field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(message, &field) ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      const int number = reflection.GetEnumValue(message, &field);
+      return number == 0 ? "" : EnumText(*field.enum_type(), number);
+    }
+    default:
+      return reflection.GetString(message, &field);
+  }
 }
 
-void AddThroughput(Columns& columns, bool present, const v1::Throughput& rates) {
-  const auto add = [&](const char* name, double rate) {
-    columns.emplace_back(name, FormatExact(present ? rate : kUnknown));
-  };
-  add("output_tokens_per_second", rates.output_tokens_per_second());
-  add("output_tokens_per_second_per_device", rates.output_tokens_per_second_per_device());
-  add("output_tokens_per_second_per_user", rates.output_tokens_per_second_per_user());
-  add("requests_per_second", rates.requests_per_second());
+std::string DurationText(const google::protobuf::Duration& duration) {
+  return FormatExact(static_cast<double>(duration.seconds()) + duration.nanos() * 1e-9);
 }
 
-void AddMemory(Columns& columns, bool present, const v1::MemoryUse& memory) {
-  const auto add = [&](const char* name, bool known, double value) {
-    columns.emplace_back(name, FormatExact(present && known ? value : kUnknown));
-  };
-  add("weight_bytes", true, memory.weight_bytes());
-  add("kv_cache_bytes", true, memory.kv_cache_bytes());
-  add("activation_bytes", true, memory.activation_bytes());
-  add("free_bytes", memory.has_free_bytes(), memory.free_bytes());
-  add("largest_batch", memory.has_largest_batch(), memory.largest_batch());
-  add("kv_tokens_capacity", memory.has_kv_tokens_capacity(), memory.kv_tokens_capacity());
-}
-
-void AddSpend(Columns& columns, const v1::Estimate& estimate) {
-  const auto add = [&](const char* name, bool known, double value) {
-    columns.emplace_back(name, FormatExact(known ? value : kUnknown));
-  };
-  add("joules_per_request", estimate.has_energy(), estimate.energy().joules_per_request());
-  add("joules_per_output_token", estimate.has_energy(), estimate.energy().joules_per_output_token());
-  add("cost_per_request", estimate.has_cost(), estimate.cost().cost_per_request());
-  add("cost_per_million_output_tokens", estimate.has_cost(), estimate.cost().cost_per_million_output_tokens());
+// The field at `path`; empty if the field, or a message that contains it, is absent. REQUIRES: the path exists.
+std::string FieldText(const Message& message, std::string_view path) {
+  const size_t dot = path.find('.');
+  const FieldDescriptor& field = *message.GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
+  const auto& reflection = *message.GetReflection();
+  if (field.has_presence() && !reflection.HasField(message, &field)) return "";
+  if (field.message_type() == nullptr) return ScalarText(message, field);
+  const Message& inner = reflection.GetMessage(message, &field);
+  if (dot == std::string_view::npos) return DurationText(dynamic_cast<const google::protobuf::Duration&>(inner));
+  return FieldText(inner, path.substr(dot + 1));
 }
 
 }  // namespace
 
-Columns EstimateColumns(const v1::Estimate& estimate) {
-  Columns columns;
-  AddTime(columns, "ttft", estimate.has_ttft(), estimate.ttft());
-  AddTime(columns, "tpot", estimate.has_tpot(), estimate.tpot());
-  AddTime(columns, "e2e", estimate.has_e2e(), estimate.e2e());
-  columns.emplace_back("decode_steps", FormatExact(estimate.decode_steps()));
-  AddThroughput(columns, estimate.has_throughput(), estimate.throughput());
-  AddParts(columns, "prefill", estimate.prefill().has_parts(), estimate.prefill().parts());
-  AddParts(columns, "decode", estimate.decode().has_parts(), estimate.decode().parts());
-  AddMemory(columns, estimate.has_memory(), estimate.memory());
-  const v1::SloVerdict& slo = estimate.slo_verdict();
-  columns.emplace_back("mbu", FormatExact(estimate.has_mbu() ? estimate.mbu() : kUnknown));
-  columns.emplace_back("mfu", FormatExact(estimate.has_mfu() ? estimate.mfu() : kUnknown));
-  columns.emplace_back("waves", absl::StrCat(estimate.waves()));
-  columns.emplace_back("devices", absl::StrCat(estimate.devices()));
-  columns.emplace_back("slo_verdict", estimate.has_slo_verdict() ? VerdictCell(estimate).text : "");
-  columns.emplace_back("slo_headroom", FormatExact(slo.has_headroom() ? slo.headroom() : kUnknown));
-  columns.emplace_back("method", EnumText(estimate.method()));
-  columns.emplace_back("provenance", ProvenanceText(estimate));
-  AddSpend(columns, estimate);
-  return columns;
+std::vector<std::string> EstimateColumnNames() {
+  std::vector<std::string> names;
+  for (const EstimateColumn& column : kColumns) names.emplace_back(column.name);
+  return names;
+}
+
+std::vector<std::string> EstimateCells(const v1::Estimate* estimate) {
+  std::vector<std::string> cells;
+  for (const EstimateColumn& column : kColumns) {
+    if (estimate == nullptr) {
+      cells.emplace_back();
+    } else {
+      cells.push_back(column.text != nullptr ? column.text(*estimate) : FieldText(*estimate, column.path));
+    }
+  }
+  return cells;
 }
 
 }  // namespace foretoken::cli

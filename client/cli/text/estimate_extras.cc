@@ -1,4 +1,4 @@
-// What an estimate says of speculative decoding, disaggregated serving, energy and cost.
+// The parts of an estimate that only some scenarios have: speculative decoding, disaggregated serving, energy, cost.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/text/enum_text.h"
@@ -10,7 +10,7 @@ namespace {
 
 std::string RoundText(const v1::SpeculativeRound& round, const Terminal& terminal) {
   return absl::StrCat("\n", terminal.Paint("Speculative decoding", Look::kBold), "  ",
-                      FormatCount(round.accepted_tokens()), " tokens a round, verified in ",
+                      FormatCount(round.accepted_tokens()), " tokens per speculative step, verified in ",
                       FormatSeconds(round.verify_seconds()), ", drafted in ", FormatSeconds(round.draft_seconds()),
                       "\n");
 }
@@ -27,11 +27,11 @@ std::string RatesText(const v1::DisaggregatedUse& use) {
 }
 
 std::string DisaggregatedText(const v1::DisaggregatedUse& use, const Terminal& terminal) {
-  return absl::StrCat("\n", terminal.Paint("Disaggregated", Look::kBold), "  KV cache of ",
-                      FormatBytes(use.transfer_bytes()), " sent, ", FormatSeconds(use.exposed_transfer_seconds()),
-                      " of it waited for\n  ", RatesText(use), "\n  prefill side: ", use.prefill_devices(),
-                      " devices, each weights ", FormatBytes(use.prefill_memory().weight_bytes()), ", KV cache ",
-                      FormatBytes(use.prefill_memory().kv_cache_bytes()), "\n");
+  return absl::StrCat("\n", terminal.Paint("Disaggregated", Look::kBold), "  ", use.prefill_devices(),
+                      " prefill devices; a transfer of ", FormatBytes(use.transfer_bytes()),
+                      " of KV cache delays TTFT by ", FormatSeconds(use.exposed_transfer_seconds()), "\n  ",
+                      RatesText(use), "\n",
+                      MemoryText("Prefill pool, memory per device", use.prefill_memory(), terminal));
 }
 
 }  // namespace
@@ -47,13 +47,15 @@ std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal) {
   if (estimate.has_energy()) {
     const char* bound = estimate.energy().is_lower_bound() ? "at least " : "";
     absl::StrAppend(&text, "\n", terminal.Paint("Energy", Look::kBold), "  ", bound,
-                    FormatCount(estimate.energy().joules_per_request()), " J a request, ",
-                    FormatCount(estimate.energy().joules_per_output_token()), " J an output token\n");
+                    FormatCount(estimate.energy().joules_per_request()), " J per request, ",
+                    FormatCount(estimate.energy().joules_per_output_token()), " J per output token; utilisation ",
+                    FormatPercent(estimate.energy().prefill_utilization()), " in prefill, ",
+                    FormatPercent(estimate.energy().decode_utilization()), " in decode\n");
   }
   if (estimate.has_cost()) {
     absl::StrAppend(&text, "\n", terminal.Paint("Cost", Look::kBold), "  ",
-                    FormatCount(estimate.cost().cost_per_request()), " a request, ",
-                    FormatCount(estimate.cost().cost_per_million_output_tokens()), " a million output tokens\n");
+                    FormatCount(estimate.cost().cost_per_request()), " per request, ",
+                    FormatCount(estimate.cost().cost_per_million_output_tokens()), " per million output tokens\n");
   }
   return text;
 }

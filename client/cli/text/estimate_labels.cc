@@ -30,7 +30,7 @@ std::string DeploymentText(const v1::Deployment& deployment) {
   return parts.empty() ? "" : absl::StrCat(", ", absl::StrJoin(parts, ", "));
 }
 
-// A draft and a prefill side.
+// The draft model and the prefill pool.
 std::string SidesTitle(const v1::Scenario& scenario) {
   std::string text;
   if (scenario.has_speculative_decoding()) {
@@ -102,8 +102,8 @@ std::string ProvenanceText(const v1::Estimate& estimate) {
   std::vector<std::string> texts;
   for (const v1::Phase& phase : {estimate.prefill(), estimate.decode()}) {
     const std::string text = absl::AsciiStrToUpper(EnumText(phase.provenance()));
-    const bool told = phase.provenance() == v1::PROVENANCE_UNSPECIFIED || (!texts.empty() && texts[0] == text);
-    if (!told) texts.push_back(text);
+    const bool skip = phase.provenance() == v1::PROVENANCE_UNSPECIFIED || (!texts.empty() && texts[0] == text);
+    if (!skip) texts.push_back(text);
   }
   return absl::StrJoin(texts, "/");
 }
@@ -127,7 +127,7 @@ std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revi
   if (!estimate.calibration_id().empty()) parts.push_back(absl::StrCat("calibration ", estimate.calibration_id()));
   if (estimate.has_calibration_age()) parts.push_back(absl::StrCat("age ", AgeText(estimate.calibration_age())));
   if (estimate.has_live_load_age())
-    parts.push_back(absl::StrCat("load seen ", AgeText(estimate.live_load_age()), " ago"));
+    parts.push_back(absl::StrCat("load observed ", AgeText(estimate.live_load_age()), " ago"));
   parts.push_back(RevisionText(revision));
   return absl::StrCat("\n", terminal.Paint(absl::StrJoin(parts, ", "), Look::kDim), "\n");
 }

@@ -24,21 +24,26 @@ void AddTime(Table& table, const char* name, bool present, const v1::TimeEstimat
 std::string Headline(const v1::Estimate& estimate, const Terminal& terminal) {
   Table table({{""}, {"", Align::kRight}, {""}, {""}});
   AddTime(table, "TTFT", estimate.has_ttft(), estimate.ttft(), "time to first token");
-  AddTime(table, "TPOT", estimate.has_tpot(), estimate.tpot(),
-          estimate.tpot_is_next_step() ? "the next step would take this; none is asked for" : "time per output token");
   if (estimate.has_compute_limited_ttft_seconds()) {
     table.AddRow({"", FormatSeconds(estimate.compute_limited_ttft_seconds()), "",
-                  Cell("time to first token if arithmetic alone limited it", Look::kDim)});
+                  Cell("time to first token, if compute alone limited it", Look::kDim)});
   }
+  AddTime(table, "TPOT", estimate.has_tpot(), estimate.tpot(),
+          estimate.tpot_is_next_step() ? "time of the next token (only one output token was requested)"
+                                       : "time per output token");
   AddTime(table, "E2E", estimate.has_e2e(), estimate.e2e(), "end to end");
   return table.Render(terminal, 2);
 }
+
+// "1 device", "8 devices".
+std::string CountOf(int count, const char* what) { return absl::StrCat(count, " ", what, count == 1 ? "" : "s"); }
 
 std::string ThroughputLine(const v1::Estimate& estimate) {
   if (!estimate.has_throughput()) return "";
   const v1::Throughput& rates = estimate.throughput();
   return absl::StrCat("  Throughput  ", FormatCount(rates.output_tokens_per_second()), " tok/s, ",
-                      FormatCount(rates.output_tokens_per_second_per_device()), " tok/s per device, ",
+                      FormatCount(rates.output_tokens_per_second_per_device()), " tok/s per device (",
+                      CountOf(estimate.devices(), "device"), "), ",
                       FormatCount(rates.output_tokens_per_second_per_user()), " tok/s per user, ",
                       FormatCount(rates.requests_per_second()), " requests/s\n");
 }
@@ -48,24 +53,23 @@ std::string PhaseText(const std::string& title, const v1::Phase& phase, const Te
   if (phase.bound() != v1::BOUND_UNSPECIFIED) absl::StrAppend(&text, ", bound by ", EnumText(phase.bound()));
   text += "\n";
   return text + (phase.has_parts() ? Waterfall(phase.parts(), terminal)
-                                   : "  the method does not tell what this time is spent on\n");
+                                   : "  no breakdown: the method gives the total alone\n");
 }
 
-std::string MemoryText(const v1::MemoryUse& memory, const Terminal& terminal) {
-  const double free = memory.has_free_bytes() ? memory.free_bytes() : kUnknown;
-  std::string text =
-      absl::StrCat("\n", terminal.Paint("Memory per device", Look::kBold), "  weights ",
-                   FormatBytes(memory.weight_bytes()), ", KV cache ", FormatBytes(memory.kv_cache_bytes()),
-                   ", activations ", FormatBytes(memory.activation_bytes()), ", free ", FormatBytes(free));
-  std::vector<std::string> room;
-  if (memory.has_largest_batch()) room.push_back(absl::StrCat("largest batch ", FormatCount(memory.largest_batch())));
+// Its second line: what fits.
+std::string CapacityText(const v1::MemoryUse& memory) {
+  std::vector<std::string> parts;
+  if (memory.has_largest_batch()) parts.push_back(absl::StrCat("largest batch ", FormatCount(memory.largest_batch())));
   if (memory.has_kv_tokens_capacity()) {
-    room.push_back(absl::StrCat("room for ", FormatCount(memory.kv_tokens_capacity()), " KV tokens"));
+    parts.push_back(absl::StrCat("room for ", FormatCount(memory.kv_tokens_capacity()), " KV tokens"));
+  }
+  if (memory.kv_bytes_per_token() > 0) {
+    parts.push_back(absl::StrCat(FormatBytes(memory.kv_bytes_per_token()), " per KV token over the replica"));
   }
   if (memory.has_compute_bound_batch()) {
-    room.push_back(absl::StrCat("compute-bound from batch ", FormatCount(memory.compute_bound_batch())));
+    parts.push_back(absl::StrCat("compute-bound from batch ", FormatCount(memory.compute_bound_batch())));
   }
-  return absl::StrCat(text, "\n", room.empty() ? "" : "  ", absl::StrJoin(room, ", "), room.empty() ? "" : "\n");
+  return parts.empty() ? "" : absl::StrCat("  ", absl::StrJoin(parts, ", "), "\n");
 }
 
 std::string UtilisationText(const v1::Estimate& estimate, const Terminal& terminal) {
@@ -75,16 +79,16 @@ std::string UtilisationText(const v1::Estimate& estimate, const Terminal& termin
                       FormatPercent(estimate.has_mfu() ? estimate.mfu() : kUnknown), "\n");
 }
 
-// What the KPI method says that the objective needs.
+// KPI method: the hardware specs that would meet the SLO.
 std::string NeedsText(const v1::Estimate& estimate) {
   std::string text;
   if (estimate.has_bandwidth_for_max_tpot_bytes_per_second()) {
-    absl::StrAppend(&text, "  its TPOT needs ",
+    absl::StrAppend(&text, "  the TPOT needs ",
                     FormatBytesPerSecond(estimate.bandwidth_for_max_tpot_bytes_per_second()), "\n");
   }
   if (estimate.has_peak_for_max_ttft_flops_per_second()) {
-    absl::StrAppend(&text, "  its TTFT needs ", FormatFlopsPerSecond(estimate.peak_for_max_ttft_flops_per_second()),
-                    " of peak, if arithmetic alone limited it\n");
+    absl::StrAppend(&text, "  the TTFT needs ", FormatFlopsPerSecond(estimate.peak_for_max_ttft_flops_per_second()),
+                    " of peak, if compute alone limited it\n");
   }
   return text;
 }
@@ -93,7 +97,7 @@ std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
   if (!estimate.has_slo_verdict()) return "";
   const v1::SloVerdict& slo = estimate.slo_verdict();
   const Cell verdict = VerdictCell(estimate);
-  return absl::StrCat("\n", terminal.Paint("Objective", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
+  return absl::StrCat("\n", terminal.Paint("SLO", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
                       slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "", "\n",
                       NeedsText(estimate));
 }
@@ -114,6 +118,13 @@ std::string DecodeTitle(const v1::Estimate& estimate) {
 
 }  // namespace
 
+std::string MemoryText(const std::string& title, const v1::MemoryUse& memory, const Terminal& terminal) {
+  const double free = memory.has_free_bytes() ? memory.free_bytes() : kUnknown;
+  return absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  weights ", FormatBytes(memory.weight_bytes()),
+                      ", KV cache ", FormatBytes(memory.kv_cache_bytes()), ", activations ",
+                      FormatBytes(memory.activation_bytes()), ", free ", FormatBytes(free), "\n", CapacityText(memory));
+}
+
 double SecondsOf(bool present, const v1::TimeEstimate& time) { return present ? time.seconds() : kUnknown; }
 
 Cell VerdictCell(const v1::Estimate& estimate) {
@@ -131,10 +142,12 @@ Cell VerdictCell(const v1::Estimate& estimate) {
 
 std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal) {
   std::string text = absl::StrCat(Headline(estimate, terminal), ThroughputLine(estimate));
-  if (estimate.waves() > 1) absl::StrAppend(&text, "  The batch runs in ", estimate.waves(), " waves\n");
+  if (estimate.waves() > 1) {
+    absl::StrAppend(&text, "  The batch does not fit at once: it runs as ", estimate.waves(), " sequential batches\n");
+  }
   if (estimate.has_prefill()) text += PhaseText("Prefill", estimate.prefill(), terminal);
   if (estimate.has_decode()) text += PhaseText(DecodeTitle(estimate), estimate.decode(), terminal);
-  if (estimate.has_memory()) text += MemoryText(estimate.memory(), terminal);
+  if (estimate.has_memory()) text += MemoryText("Memory per device", estimate.memory(), terminal);
   return absl::StrCat(text, SidesText(estimate, terminal), UtilisationText(estimate, terminal),
                       SpendText(estimate, terminal), SloText(estimate, terminal), WarningsText(estimate, terminal));
 }

@@ -1,9 +1,11 @@
-// An estimate as a person reads it, and as a row of CSV.
+// An estimate as text, and as a row of CSV.
+//
+// Start of the room text/: numbers, tables, CSV, JSON and the texts of the API's messages. It includes terminal/ and
+// the client library.
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_ESTIMATE_TEXT_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_ESTIMATE_TEXT_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "client/cli/terminal/terminal.h"
@@ -17,16 +19,19 @@ namespace foretoken::cli {
 // "llama-3.1-70b on nvidia-h100-sxm-80gb, tp 4, fp8" and, on a second line, the workload.
 std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal);
 
-// The model's and the hardware's name, of an inline spec its id or "inline".
+// The name of the model and of the hardware; for an inline spec its id, or "inline model" and "inline hardware".
 std::string ModelName(const v1::Scenario& scenario);
 std::string HardwareName(const v1::Scenario& scenario);
 
-// Everything but the operators: headline, waterfall of each phase, memory, verdict, warnings.
+// Everything except operators and token latencies: times, waterfall of each phase, memory, SLO, warnings.
 std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal);
 
-// Two parts of it: speculative decoding and disaggregated serving; energy and cost. Empty where the estimate has none.
+// Parts of it, empty where the estimate has none: speculative decoding and disaggregated serving; energy and cost.
 std::string SidesText(const v1::Estimate& estimate, const Terminal& terminal);
 std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);
+
+// What the memory of a device holds, and what fits.
+std::string MemoryText(const std::string& title, const v1::MemoryUse& memory, const Terminal& terminal);
 
 // One line: method, provenance, calibration and its age, catalog revision.
 std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revision, const Terminal& terminal);
@@ -34,17 +39,19 @@ std::string Footer(const v1::Estimate& estimate, const v1::CatalogRevision& revi
 std::string TimeText(const google::protobuf::Timestamp& time);
 std::string RevisionText(const v1::CatalogRevision& revision);
 
-// "CALIBRATED"; both phases where they differ: "CALIBRATED/TRANSFERRED"; empty where neither is stated.
+// "CALIBRATED"; "CALIBRATED/TRANSFERRED" if prefill and decode differ; empty if both are unspecified.
 std::string ProvenanceText(const v1::Estimate& estimate);
 
 // FEASIBLE, INFEASIBLE or UNKNOWN in its colour; "-" without an SLO.
 Cell VerdictCell(const v1::Estimate& estimate);
 
-// Seconds of a time; NaN where it is absent.
+// Seconds of a time; NaN if it is absent.
 double SecondsOf(bool present, const v1::TimeEstimate& time);
 
-// Names and exact values of the figures, in a fixed order; empty: not known.
-std::vector<std::pair<std::string, std::string>> EstimateColumns(const v1::Estimate& estimate);
+// The columns of CSV, in a fixed order, and the cells of one estimate: exact values, empty where not known. All cells
+// are empty without an estimate (null).
+std::vector<std::string> EstimateColumnNames();
+std::vector<std::string> EstimateCells(const v1::Estimate* estimate);
 
 }  // namespace foretoken::cli
 

@@ -17,7 +17,7 @@ std::string EngineOf(const RankedRow& row, const std::string& model_id) {
   return std::string(absl::StripSuffix(id, "." + model_id));
 }
 
-// "CALIBRATED, DATASHEET" behind what they are; nothing where there is only one.
+// Adds "provenance CALIBRATED, DATASHEET" if there are several names.
 void AddUnlike(const std::set<std::string>& names, const char* what, std::vector<std::string>& unlike) {
   if (names.size() > 1) unlike.push_back(absl::StrCat(what, " ", absl::StrJoin(names, ", ")));
 }

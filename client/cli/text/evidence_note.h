@@ -1,4 +1,4 @@
-// What a ranking of estimates rests on, where its rows do not rest on the same.
+// A note below a ranking whose rows rest on different evidence.
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_
 
@@ -16,8 +16,7 @@ struct RankedRow {
   const v1::Estimate& estimate;
 };
 
-// A line for below the table where its rows differ in provenance, or in the engine or engine version that they were
-// calibrated on; empty where they do not.
+// The note, if rows differ in provenance or in the engine or engine version of their calibration; else empty.
 std::string EvidenceNote(const std::vector<RankedRow>& rows, const std::string& model_id, const Terminal& terminal);
 
 }  // namespace foretoken::cli

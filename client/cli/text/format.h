@@ -1,8 +1,8 @@
-// Numbers as people read them: three significant digits and a unit scaled to the size. Units are decimal (SI).
+// Numbers for people: three significant digits and a unit scaled to the size. Units are decimal (SI).
 //
 //   FormatSeconds(0.012345) == "12.3 ms";  FormatBytes(17.6e9) == "17.6 GB";  FormatCount(17089) == "17,089"
 //
-// A number that is not known is NaN here and "-" in the text; zero is "0" with its unit.
+// An unknown number is NaN and prints as "-"; zero prints as "0" with its unit.
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_FORMAT_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_FORMAT_H_
 

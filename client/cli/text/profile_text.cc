@@ -15,10 +15,10 @@ std::string TokensPerSecond(double rate) { return FormatCount(rate) + " tok/s"; 
 
 std::string FitText(const std::string& title, const v1::LinearFit& fit, Formatter slope, Formatter size,
                     const Terminal& terminal) {
-  std::string text =
-      absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  slope ", slope(fit.slope()), ", intercept ",
-                   size(fit.intercept()), ", R2 ", absl::StrCat(fit.r2()), ", ", fit.residuals_size(), " samples\n");
-  Table table({{"sample", Align::kRight}, {"measured - fitted", Align::kRight}});
+  std::string text = absl::StrCat("\n", terminal.Paint(title, Look::kBold), "  slope ", slope(fit.slope()),
+                                  ", intercept ", size(fit.intercept()), ", R2 ", absl::StrCat(fit.r2()), ", ",
+                                  fit.residuals_size(), " measurements\n");
+  Table table({{"measurement", Align::kRight}, {"measured - fitted", Align::kRight}});
   for (int i = 0; i < fit.residuals_size(); ++i) {
     const int index = i < fit.sample_indices_size() ? fit.sample_indices(i) : i;
     table.AddRow({absl::StrCat(index), size(fit.residuals(i))});
@@ -46,7 +46,7 @@ std::string ProfileText(const v1::ProfileReport& report, const Terminal& termina
         " of the peak\n");
   }
   for (const v1::RejectedSample& rejected : report.rejected()) {
-    absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " sample ", rejected.index(), ": ",
+    absl::StrAppend(&text, terminal.Paint("rejected", Look::kWarn), " measurement ", rejected.index(), ": ",
                     client::Printable(rejected.reason()), "\n");
   }
   return text;

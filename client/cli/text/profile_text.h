@@ -1,4 +1,4 @@
-// What a registration answers, for people.
+// The answer to a registration, for people.
 #ifndef FORETOKEN_CLIENT_CLI_TEXT_PROFILE_TEXT_H_
 #define FORETOKEN_CLIENT_CLI_TEXT_PROFILE_TEXT_H_
 
@@ -13,7 +13,7 @@ namespace foretoken::cli {
 std::string RegisteredText(const std::string& kind, const std::string& id, const std::string& etag, bool validate_only,
                            const v1::CatalogRevision& revision);
 
-// The regressions: slope, intercept, R2, the residual of each sample, what was rejected and why.
+// The fitted lines: slope, intercept, R2, the residual of each measurement, and rejected measurements with the reason.
 std::string ProfileText(const v1::ProfileReport& report, const Terminal& terminal);
 
 }  // namespace foretoken::cli

@@ -22,7 +22,7 @@ struct Column {
   Align align = Align::kLeft;
 };
 
-// One cell: what it says, made printable, and how it looks.
+// One cell: its text, made printable, and its style.
 struct Cell {
   Cell(const std::string& text, Look look = Look::kPlain) : text(client::Printable(text)), look(look) {}
   Cell(const char* text) : text(text) {}
@@ -38,7 +38,7 @@ class Table {
   void AddRow(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
 
-  // The table, `indent` spaces in front of each line, no spaces at the end of any. A header line when a column has a
+  // The table with `indent` spaces before each line and none at its end. A header line is printed if any column has a
   // name.
   std::string Render(const Terminal& terminal, int indent = 0) const;
 
@@ -51,7 +51,7 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Columns that a UTF-8 text takes on a terminal: its code points.
+// Width of a UTF-8 text on a terminal: its code points.
 size_t DisplayWidth(std::string_view text);
 
 }  // namespace foretoken::cli

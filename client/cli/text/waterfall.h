@@ -1,4 +1,4 @@
-// Where the time of a phase goes, one bar a part, each beginning where the one before ends:
+// The breakdown of a phase: one bar per part, each starting where the previous one ends:
 //
 //   compute         9.12 ms  74.1%  ██████████████████
 //   memory          2.20 ms  17.9%                    ████▎
@@ -13,14 +13,14 @@
 
 namespace foretoken::cli {
 
-// Characters of a bar that is the whole phase.
+// Characters of a bar that fills the whole phase.
 inline constexpr int kBarCells = 40;
 
-// A bar from share `start` to share `start + length` of the width (0 to 1): eighths of a cell with block characters,
-// whole cells of '#' without. A part above zero shows at least the smallest mark.
+// A bar from share `start` to share `start + length` of the width (0 to 1): in eighths of a cell with block characters,
+// in whole '#' without. Every part above zero shows at least the smallest mark.
 std::string Bar(double start, double length, bool utf8, int cells = kBarCells);
 
-// The parts of a phase that are not zero, each with time, share and bar; indented by two. Empty for a phase of no time.
+// The nonzero parts of a phase, each with time, share and bar, indented by two. Empty if the phase takes no time.
 std::string Waterfall(const v1::TimeParts& parts, const Terminal& terminal);
 
 }  // namespace foretoken::cli

@@ -1,10 +1,10 @@
-// Measurements of real hardware, one row a configuration: the CSV that `validate` and `register-hardware --samples`
-// read.
+// Measurements of real hardware: the CSV that `validate`, `fit` and `register-hardware --samples` read, one row per
+// configuration.
 //
 // Columns: hardware, model, engine, engine_version, tensor_parallel, pipeline_parallel, expert_parallel, data_parallel,
 // weight_dtype, activation_dtype, kv_cache_dtype, batching, batch_size, request_rate, prompt_tokens, output_tokens,
-// prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. Any order; a column may be absent when it
-// may be blank. A degree that is blank or 0 is 1; a blank time was not measured.
+// prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. The order is free; a column whose
+// cells may all be blank may be absent. A blank or 0 degree is 1; a blank time was not measured.
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 
@@ -22,10 +22,10 @@ namespace foretoken::cli {
 struct Measurement {
   std::string file;
   int line = 0;
-  std::vector<std::string> cells;  // as in the file, one per column of it
+  std::vector<std::string> cells;  // as in the file, one per column
   std::string hardware_id;
-  v1::ProfileSample sample;  // what was run and measured, the API's form of a row
-  absl::Status status;       // why the row cannot be read; such a row has only file, line and cells
+  v1::ProfileSample sample;  // configuration and measured times
+  absl::Status status;       // why the row cannot be read; it then has file, line and cells only
 };
 
 // One file.
@@ -34,8 +34,8 @@ struct MeasurementFile {
   std::vector<Measurement> rows;
 };
 
-// Reads every row, the unreadable ones too. `file` is the name for messages.
-// Errors: INVALID_ARGUMENT: a column is unknown, doubled or missing; all of them are named. Or there is no row.
+// Reads every row, also those that cannot be read. `file` is the name in messages.
+// Errors: INVALID_ARGUMENT: columns are unknown, repeated or missing (all are named), or there is no row.
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in);
 
 // "argonne.csv:12".

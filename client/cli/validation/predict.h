@@ -11,7 +11,7 @@
 
 namespace foretoken::cli {
 
-// What the rows do not say.
+// Settings that the rows do not state.
 struct PredictOptions {
   v1::Method method = v1::METHOD_UNSPECIFIED;
   v1::ExpertRouting routing = v1::EXPERT_ROUTING_UNSPECIFIED;
@@ -23,11 +23,11 @@ struct Prediction {
   v1::Estimate estimate;  // of an OK status
 };
 
-// What a row asks: a static batch runs in waves where it does not fit, as it did when it was measured.
+// The request for a row. A static batch that does not fit runs as sequential batches, as it did in the measurement.
 v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options);
 
-// One prediction a row, in order; a row that could not be read keeps its status. Rows of one model share a call.
-// `progress` gets the share that is done. Errors: those of the call, which no row is to blame for.
+// One prediction per row, in order; a row that could not be read keeps its status. Rows of one model share a call.
+// `progress` gets the completed share. Errors: UNAVAILABLE and DEADLINE_EXCEEDED, because no row caused them.
 absl::StatusOr<std::vector<Prediction>> Predict(const client::Client& client, const std::vector<Measurement>& rows,
                                                 const PredictOptions& options,
                                                 const std::function<void(double)>& progress);

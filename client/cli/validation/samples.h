@@ -1,4 +1,4 @@
-// Measured runs of one hardware, out of a CSV into a registration.
+// Measurements of one hardware, from a CSV into a registration.
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
 
@@ -13,7 +13,8 @@
 
 namespace foretoken::cli {
 
-// Reads a CSV of measurements, - for `in`. Errors: INVALID_ARGUMENT: it cannot be read, or a row cannot; all are named.
+// Reads a CSV of measurements; "-" reads `in`. Errors: INVALID_ARGUMENT: the file or a row cannot be read; every such
+// row is named.
 absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::istream& in);
 
 // Puts the rows into the request as its samples. Errors: INVALID_ARGUMENT: rows of other hardware than its spec's.

@@ -1,4 +1,4 @@
-// A validation report beside an earlier one: what a new catalog revision, or a new server, made better or worse.
+// Compares a validation report with an earlier one: what a new catalog revision or server improved or worsened.
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_VALIDATION_BASELINE_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_VALIDATION_BASELINE_H_
 
@@ -19,8 +19,8 @@ using Baseline = std::map<std::pair<GroupKey, std::string>, double>;
 // Errors: INVALID_ARGUMENT: a column is missing, or a median is no number, with file and line.
 absl::StatusOr<Baseline> ReadBaseline(const std::string& file, std::istream& in);
 
-// Mean of the medians before and after over the groups that both reports have, and the groups that moved by more than
-// a point, the largest moves first.
+// Mean of the medians before and after over the groups in both reports, and the groups that changed by more than one
+// percentage point, largest change first.
 std::string ComparisonText(const Baseline& before, const ValidationReport& after, const Terminal& terminal);
 
 }  // namespace foretoken::cli

@@ -1,4 +1,7 @@
-// Predictions against measurements, summed up: overall and per group.
+// Predictions against measurements, summarised overall and per group.
+//
+// Start of the room validation/: measurements in, predictions by the server, errors out. It includes huggingface/ and
+// the rooms before it.
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_VALIDATION_REPORT_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_VALIDATION_REPORT_H_
 
@@ -18,7 +21,7 @@ namespace foretoken::cli {
 inline constexpr std::array<const char*, 3> kMetricNames = {"TTFT", "TPOT", "E2E"};
 using MetricErrors = std::array<ErrorSummary, 3>;
 
-// What rows have in common; an engine whatever its version, as in docs/validation.md.
+// What the rows of a group have in common. Versions of one engine share a group, as in docs/validation.md.
 struct GroupKey {
   std::string file, hardware, engine, model;
   auto operator<=>(const GroupKey&) const = default;
@@ -31,8 +34,8 @@ struct GroupReport {
 
 struct ValidationReport {
   std::map<GroupKey, GroupReport> groups;
-  MetricErrors pooled;       // every scored row alike
-  MetricErrors over_groups;  // every group alike: median and mean within, their mean across
+  MetricErrors pooled;       // every scored row has the same weight
+  MetricErrors over_groups;  // every group has the same weight: the mean of the figures of the groups
   int rows = 0;
   int predicted = 0;
   int unreadable = 0;
@@ -42,7 +45,7 @@ struct ValidationReport {
 ValidationReport MakeReport(const std::vector<Measurement>& rows, const std::vector<Prediction>& predictions);
 
 std::string ReportText(const ValidationReport& report, const Terminal& terminal);
-std::string ReportCsv(const ValidationReport& report);  // a line a group and metric
+std::string ReportCsv(const ValidationReport& report);  // one line per group and metric
 std::string ReportJson(const ValidationReport& report);
 
 // The columns that `--rows` adds, and their values for one row.

@@ -2,7 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
 #include "client/cli/terminal/exit_code.h"
+#include "client/cli/text/csv.h"
+#include "client/cli/text/enum_text.h"
+#include "tests/client/cli/distinct_estimate.h"
 #include "tests/client/cli/run_cli.h"
 
 namespace foretoken::cli {
@@ -64,7 +71,7 @@ TEST_F(CommandTest, FilesOfTheConnection) {
       {"a token to another machine",
        {"--token-file", token.path(), "--server", "192.0.2.1:50051"},
        kUsage,
-       "192.0.2.1:50051 is another machine, and the token would travel in plain text; allowed with --ca-file"},
+       "192.0.2.1:50051 is another machine, and the token would be sent in plain text; allowed with --ca-file"},
       {"a name that begins as a loopback address",
        {"--token-file", token.path(), "--server", "127.example:50051"},
        kUsage,
@@ -150,7 +157,7 @@ TEST_F(CommandTest, EstimateForPrograms) {
   const std::string csv = Run({"estimate", "small", "gpu-a", "-o", "2", "--output", "csv"}).out;
   EXPECT_THAT(csv, AllOf(HasSubstr("model,hardware,ttft_seconds,"), HasSubstr("small,gpu-a,0.01,")));
   // Memory and MBU are not told: empty, never 0.
-  EXPECT_THAT(csv, HasSubstr(",,,,,,,,1,1,,,operator_model,DATASHEET,,,,\n"));
+  EXPECT_THAT(csv, HasSubstr(",,,,,,,,1,1,,,operator_model,DATASHEET,,,,,"));
 }
 
 TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
@@ -160,19 +167,19 @@ TEST_F(CommandTest, AnErrorIsOneClearLineWithItsField) {
   EXPECT_EQ(Run({"estimate", "small", "gpu-c"}).out, "");
   EXPECT_EQ(
       Run({"estimat"}).err,
-      "foretoken: unknown command \"estimat\" (did you mean estimate?); foretoken --help tells what is allowed\n");
-  EXPECT_EQ(Run({"nonsense"}).err, "foretoken: unknown command \"nonsense\"; foretoken --help tells what is allowed\n");
+      "foretoken: unknown command \"estimat\" (did you mean estimate?); foretoken --help lists what is allowed\n");
+  EXPECT_EQ(Run({"nonsense"}).err, "foretoken: unknown command \"nonsense\"; foretoken --help lists what is allowed\n");
   EXPECT_EQ(Run({"estimate", "m", "h", "--tpp", "4"}).err,
-            "foretoken: unknown flag --tpp (did you mean --tp?); foretoken estimate --help tells what is allowed\n");
+            "foretoken: unknown flag --tpp (did you mean --tp?); foretoken estimate --help lists what is allowed\n");
   EXPECT_THAT(Run({"estimate", "m", "h", "--prompt-tokens=4"}).err, HasSubstr("(did you mean --prompt?)"));
   EXPECT_THAT(Run({"explain", "m", "h", "--tensor_parallel", "4"}).err, HasSubstr("(did you mean --tp?)"));
   EXPECT_THAT(Run({"list", "models", "--tensor-parallel", "4"}).err, Not(HasSubstr("did you mean")));
   EXPECT_EQ(
       Run({"estimate", "m", "h", "--output", "yaml"}).err,
-      "foretoken: --output: \"yaml\"; allowed: text, json, csv; foretoken estimate --help tells what is allowed\n");
+      "foretoken: --output: \"yaml\"; allowed: text, json, csv; foretoken estimate --help lists what is allowed\n");
   EXPECT_EQ(
       Run({"solve", "bach", "m", "h"}).err,
-      "foretoken: WHAT: \"bach\"; allowed: batch, rate, prompt, tp, hardware; foretoken solve --help tells what is "
+      "foretoken: WHAT: \"bach\"; allowed: batch, rate, prompt, tp, hardware; foretoken solve --help lists what is "
       "allowed\n");
   EXPECT_EQ(Run({"--version"}).code, kOk);
 }
@@ -188,7 +195,7 @@ TEST_F(CommandTest, AnEmptyValueIsNoAbsentFlag) {
     EXPECT_THAT(result.err, HasSubstr(std::string(flag) == "-b" ? "--batch: \"\"" : std::string(flag) + ": \"\""));
   }
   EXPECT_EQ(Run({"estimate", "small", "gpu-a", "--engine", ""}).err,
-            "foretoken: --engine: \"\"; allowed: a value that is not empty; foretoken estimate --help tells what is "
+            "foretoken: --engine: \"\"; allowed: a value that is not empty; foretoken estimate --help lists what is "
             "allowed\n");
   // Not --timeout as the value of --engine.
   EXPECT_THAT(Run({"estimate", "small", "gpu-a", "--engine=", "--timeout", "1s"}).err, HasSubstr("--engine: \"\""));
@@ -248,6 +255,61 @@ TEST_F(CommandTest, CompareRanksAndTellsRefusals) {
               HasSubstr("DATASHEET\nnote: the rows rest on different evidence (provenance CALIBRATED, DATASHEET; "
                         "calibration none, vllm): their order is predicted, not measured\n"));
   EXPECT_THAT(Run({"compare", "small", "gpu-b", "gpu-a", "--output", "csv"}).out, HasSubstr("\n1,gpu-a,0.01,"));
+}
+
+TEST_F(CommandTest, EveryColumnOfAComparison) {
+  server_.estimator.reply = DistinctEstimate();
+  EXPECT_THAT(Run({"compare", "small", "gpu-b"}).out,
+              HasSubstr("   hardware   TTFT   TPOT    E2E  tok/s/device      MBU  SLO      provenance\n"
+                        "1  gpu-b     102 s  106 s  110 s           117  14,400%  UNKNOWN  CALIBRATED/TRANSFERRED\n"));
+}
+
+TEST_F(CommandTest, EveryColumnOfAnExplanation) {
+  v1::Estimate& reply = server_.estimator.reply.emplace();
+  FillDistinct(*reply.add_prefill_operators());
+  reply.mutable_prefill()->set_seconds(200);
+  EXPECT_THAT(Run({"explain", "small", "gpu-a"}).out,
+              HasSubstr("  operator              runs    time  share  bound              work  traffic   sent\n"
+                        "  text-101               102   106 s  53.0%  communication  103 FLOP    104 B  105 B\n"));
+}
+
+TEST_F(CommandTest, ComparisonsForPrograms) {
+  server_.estimator.reply = DistinctEstimate();
+  std::istringstream compared(
+      Run({"compare", "small", "gpu-c", "gpu-b", "--rank", "slo_headroom", "--output", "csv"}).out);
+  std::istringstream estimated(Run({"estimate", "small", "gpu-b", "--output", "csv"}).out);
+  EXPECT_EQ(server_.estimator.last_batch.rank_by(), v1::RANK_BY_SLO_HEADROOM);
+  CsvReader compare(compared), estimate(estimated);
+  for (const auto& [rank, hardware, status] :
+       {std::tuple<const char*, const char*, const char*>{"rank", "hardware", "status"}, {"1", "gpu-b", "OK"}}) {
+    std::vector<std::string> want = estimate.Next().value().cells;
+    want.erase(want.begin());  // the model
+    want.insert(want.begin(), rank);
+    want[1] = hardware;
+    want.push_back(status);
+    EXPECT_EQ(compare.Next().value().cells, want);
+  }
+  const std::vector<std::string> refused = compare.Next().value().cells;
+  EXPECT_EQ(refused[0] + "," + refused[1] + "," + refused[2], ",gpu-c,");
+  EXPECT_THAT(refused.back(), HasSubstr("\"gpu-c\" is not in the catalog"));
+}
+
+TEST_F(CommandTest, OperatorsForPrograms) {
+  server_.estimator.reply = DistinctEstimate();
+  const v1::OperatorEstimate& prefill = server_.estimator.reply->prefill_operators(0);
+  const v1::OperatorEstimate& decode = server_.estimator.reply->decode_operators(0);
+  const auto line = [](const char* phase, const v1::OperatorEstimate& one) {
+    return absl::StrCat(phase, ",", one.name(), ",", one.count(), ",", one.seconds(), ",", EnumText(one.bound()), ",",
+                        one.flops(), ",", one.bytes(), ",", one.communication_bytes(), ",", one.formula(), "\n");
+  };
+  EXPECT_EQ(Run({"explain", "small", "gpu-a", "--output", "csv"}).out,
+            "phase,operator,count,seconds,bound,flops,bytes,communication_bytes,formula\n" + line("prefill", prefill) +
+                line("decode", decode));
+}
+
+TEST_F(CommandTest, HealthForPrograms) {
+  EXPECT_EQ(Run({"health", "--output", "json"}).out, "{\"status\": \"SERVING\"}\n");
+  EXPECT_EQ(Run({"health", "--output", "csv"}).out, "status\nSERVING\n");
 }
 
 TEST_F(CommandTest, Health) {

@@ -35,6 +35,16 @@ TEST(MeasurementsTest, ARowInTheFormOfTheApi) {
       "batching_policy: BATCHING_POLICY_CONTINUOUS");
 }
 
+TEST(MeasurementsTest, EachColumnIsAFieldOfItsOwn) {
+  const Measurement row = Read("gpu,llama,vllm,0.7.3,2,3,4,5,fp8,int8,fp16,dynamic,6,7,8,9,0.1,0.2,0.3,a:b\n").rows[0];
+  EXPECT_EQ(
+      row.sample.ShortDebugString(),
+      "model_id: \"llama\" deployment { tensor_parallel: 2 pipeline_parallel: 3 expert_parallel: 4 data_parallel: 5 "
+      "weight_dtype: DTYPE_FP8 activation_dtype: DTYPE_INT8 kv_cache_dtype: DTYPE_FP16 engine: \"vllm@0.7.3\" "
+      "prefill_chunk_tokens: 9 } batch_size: 6 prompt_tokens: 7 output_tokens: 8 ttft_seconds: 0.1 tpot_seconds: 0.2 "
+      "e2e_seconds: 0.3 batching_policy: BATCHING_POLICY_DYNAMIC");
+}
+
 TEST(MeasurementsTest, ARateOfRequests) {
   const auto read = [](const std::string& rate) {
     std::istringstream in("hardware,model,batching,batch_size,request_rate,prompt_tokens,output_tokens,ttft_s\n" +

@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "client/cli/terminal/exit_code.h"
+#include "client/cli/text/csv.h"
 #include "client/cli/text/evidence_note.h"
+#include "tests/client/cli/distinct_estimate.h"
 #include "tests/client/cli/run_cli.h"
 
 namespace foretoken::cli {
@@ -71,6 +75,48 @@ TEST(EvidenceNoteTest, EngineVersionsAreToldApartAndHardwareIsNot) {
               HasSubstr("(calibration vllm-0.12.0, vllm-0.7.3)"));
   newer.set_calibration_id("gpu-b.vllm-0.7.3");
   EXPECT_EQ(EvidenceNote({{"gpu-a", older}, {"gpu-b", newer}}, "small", {}), "");
+}
+
+TEST(SolveCommandTest, EveryQuestionByItsName) {
+  client::FakeServer server;
+  for (const auto& [what, want] : {std::pair<const char*, v1::SolveFor>{"batch", v1::SOLVE_FOR_BATCH_SIZE},
+                                   {"rate", v1::SOLVE_FOR_REQUEST_RATE},
+                                   {"prompt", v1::SOLVE_FOR_PROMPT_TOKENS},
+                                   {"tp", v1::SOLVE_FOR_TENSOR_PARALLEL}}) {
+    EXPECT_EQ(RunCli(server, {"solve", what, "small", "gpu-a", "-o", "2"}).code, kOk) << what;
+    EXPECT_EQ(server.estimator.last_solve.solve_for(), want);
+  }
+  // The fake answers candidate 1, of one: no name, and no crash.
+  EXPECT_THAT(RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a"}).out,
+              StartsWith("hardware 1 satisfies\n"));
+  EXPECT_EQ(server.estimator.last_solve.solve_for(), v1::SOLVE_FOR_HARDWARE);
+}
+
+TEST(SolveCommandTest, EveryColumnOfTheCandidates) {
+  client::FakeServer server;
+  server.estimator.reply = DistinctEstimate();
+  EXPECT_THAT(
+      RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a", "--candidate", "gpu-b"}).out,
+      HasSubstr("\nhardware   TTFT   TPOT    E2E  cost/request  SLO      provenance\n"
+                "gpu-a     102 s  106 s  110 s           201  UNKNOWN  CALIBRATED/TRANSFERRED\n"));
+}
+
+TEST(SolveCommandTest, TheEstimateFollowsTheAnswerInCsv) {
+  client::FakeServer server;
+  server.estimator.reply = DistinctEstimate();
+  std::istringstream solved(RunCli(server, {"solve", "tp", "small", "gpu-a", "-o", "2", "--output", "csv"}).out);
+  std::istringstream estimated(RunCli(server, {"estimate", "small", "gpu-a", "-o", "2", "--output", "csv"}).out);
+  CsvReader solve(solved), estimate(estimated);
+  for (const auto& first :
+       {std::vector<std::string>{"solve_for", "satisfied", "value", "nearest_value", "binding_constraint"},
+        {"tensor_parallel", "true", "37", "", "max_tpot"}}) {
+    std::vector<std::string> want = first;
+    const std::vector<std::string> cells = estimate.Next().value().cells;
+    want.insert(want.end(), cells.begin() + 2, cells.end());  // without model and hardware
+    EXPECT_EQ(solve.Next().value().cells, want);
+  }
+  EXPECT_THAT(RunCli(server, {"solve", "tp", "small", "gpu-a", "-o", "2", "--slo-tpot", "1us", "--output", "csv"}).out,
+              HasSubstr("\ntensor_parallel,false,,1,max_tpot,"));
 }
 
 TEST(SolveCommandTest, ForPrograms) {

@@ -34,7 +34,7 @@ TEST(SweepCommandTest, ATableAndItsFrontier) {
       "         2  bf16          30.0 ms  DATASHEET\n"
       "         2  fp8                 -  OUT_OF_MEMORY\n"
       "\n"
-      "Frontier: no point is both faster and of more throughput per device\n"
+      "Frontier: no other point has both lower latency and higher throughput per device\n"
       "  batch_size  weight_dtype  latency  tok/s/device\n"
       "           1  bf16          1.00 ms         1,000\n"
       "\n"
@@ -61,6 +61,39 @@ TEST(SweepCommandTest, LinesForPrograms) {
       AllOf(HasSubstr("{\"point\": 0, \"workload.batch_size\": 1, \"deployment.weight_dtype\": \"bf16\", "
                       "\"ttft_seconds\": 0.01, \"status\": \"OK\", \"provenance\": \"DATASHEET\"}\n"),
             HasSubstr("\"ttft_seconds\": null, \"status\": \"FAILED_PRECONDITION\""), HasSubstr("{\"summary\": {")));
+}
+
+TEST(SweepCommandTest, EveryMetricInItsColumn) {
+  client::FakeServer server;
+  const std::vector<std::string> metrics = {"--metric", "mbu,ttft,weight_bytes", "--frontier", "ttft"};
+  EXPECT_THAT(Sweep(server, metrics).out,
+              testing::StartsWith("batch_size  weight_dtype    mbu    TTFT  weight_bytes  provenance\n"
+                                  "         1  bf16          1.00%  1.01 s        2.01 B  DATASHEET\n"));
+  EXPECT_EQ(server.estimator.last_sweep.frontier_metric(), v1::FRONTIER_METRIC_TTFT);
+  EXPECT_THAT(server.estimator.last_sweep.metrics(),
+              testing::ElementsAre(v1::METRIC_MBU, v1::METRIC_TTFT_SECONDS, v1::METRIC_WEIGHT_BYTES));
+  std::vector<std::string> arguments = metrics;
+  arguments.insert(arguments.end(), {"--output", "csv"});
+  EXPECT_THAT(Sweep(server, arguments).out,
+              testing::StartsWith(
+                  "workload.batch_size,deployment.weight_dtype,mbu,ttft_seconds,weight_bytes,status,reason,provenance\n"
+                  "1,bf16,0.01,1.01,2.01,OK,,DATASHEET\n"));
+  arguments.back() = "json";
+  EXPECT_THAT(Sweep(server, arguments).out,
+              testing::StartsWith("{\"point\": 0, \"workload.batch_size\": 1, \"deployment.weight_dtype\": \"bf16\", "
+                                  "\"mbu\": 0.01, \"ttft_seconds\": 1.01, \"weight_bytes\": 2.01, "
+                                  "\"status\": \"OK\", \"provenance\": \"DATASHEET\"}\n"));
+}
+
+TEST(SweepCommandTest, ARefusedPointInJson) {
+  client::FakeServer server;
+  EXPECT_THAT(
+      Sweep(server, {"--output", "json"}).out,
+      HasSubstr(
+          "\"ttft_seconds\": null, \"status\": \"FAILED_PRECONDITION\", \"reason\": "
+          "\"OUT_OF_MEMORY\"}\n"
+          "{\"summary\": {\"frontier\":[{\"latency_seconds\":0.001,\"output_tokens_per_second_per_device\":1000}],"
+          "\"ok_points\":\"3\",\"refused_points\":\"1\"}}\n"));
 }
 
 TEST(SweepCommandTest, UnknownMetric) {

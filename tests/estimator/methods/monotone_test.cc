@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kScenarios = 10000;
 
-// What the closed forms may be off the slow sums (docs/model/phases.md): at s = 1 and infinity only chunked prefills are.
+// What the closed forms may be off the slow sums (docs/model/phases.md): at s = 1 and infinity only chunked prefills
+// are.
 double SlackOf(const Scenario& s) {
   const double exponent = s.deployment.roofline_exponent;
   const bool exact = (exponent == 1 || std::isinf(exponent)) && !s.deployment.prefill_chunk_tokens &&

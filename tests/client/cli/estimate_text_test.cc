@@ -1,0 +1,89 @@
+#include "client/cli/text/estimate_text.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/client/cli/distinct_estimate.h"
+
+namespace foretoken::cli {
+namespace {
+
+// Every value of the estimate is another number, so that two that are swapped show.
+TEST(EstimateTextTest, EveryValueInItsPlace) {
+  EXPECT_EQ(EstimateText(DistinctEstimate(), {}), R"(  TTFT  102 s  103 s to 104 s (10,500%)  time to first token
+        177 s                            time to first token, if compute alone limited it
+  TPOT  106 s  107 s to 108 s (10,900%)  time per output token
+  E2E   110 s  111 s to 112 s (11,300%)  end to end
+  Throughput  116 tok/s, 117 tok/s per device (149 devices), 118 tok/s per user, 119 requests/s
+  The batch does not fit at once: it runs as 148 sequential batches
+
+Prefill  120 s, bound by memory
+  compute        121 s  19.7%  ########
+  memory         122 s  19.8%         ########
+  communication  123 s  20.0%                 ########
+  host           124 s  20.2%                         ########
+  queueing       125 s  20.3%                                 ########
+
+Decode, 114 steps  128 s, bound by queueing
+  compute        129 s  19.7%  ########
+  memory         130 s  19.8%         ########
+  communication  131 s  20.0%                 ########
+  host           132 s  20.2%                         ########
+  queueing       133 s  20.3%                                 ########
+
+Memory per device  weights 136 B, KV cache 137 B, activations 138 B, free 139 B
+  largest batch 140, room for 141 KV tokens, 142 B per KV token over the replica, compute-bound from batch 143
+
+Speculative decoding  178 tokens per speculative step, verified in 179 s, drafted in 180 s
+
+Disaggregated  195 prefill devices; a transfer of 181 B of KV cache delays TTFT by 182 s
+  prefill 183, transfer 184, decode 185 requests/s; limited by prefill
+
+Prefill pool, memory per device  weights 187 B, KV cache 188 B, activations 189 B, free 190 B
+  largest batch 191, room for 192 KV tokens, 193 B per KV token over the replica, compute-bound from batch 194
+
+Utilisation  memory bandwidth in decode (MBU) 14,400%, FLOPs in prefill (MFU) 14,500%
+
+Energy  at least 196 J per request, 197 J per output token; utilisation 19,800% in prefill, 19,900% in decode
+
+Cost  201 per request, 202 per million output tokens
+
+SLO  UNKNOWN, headroom +14,700%
+  the TPOT needs 203 B/s
+  the TTFT needs 204 FLOP/s of peak, if compute alone limited it
+
+warning: text-154 (text-155)
+)");
+}
+
+TEST(EstimateTextTest, TheFooterNamesMethodEvidenceAndAges) {
+  v1::Estimate estimate;
+  estimate.set_method(v1::METHOD_OPERATOR_MODEL);
+  estimate.mutable_prefill()->set_provenance(v1::PROVENANCE_CALIBRATED);
+  estimate.mutable_decode()->set_provenance(v1::PROVENANCE_CALIBRATED);
+  estimate.set_calibration_id("gpu.vllm");
+  estimate.mutable_calibration_age()->set_seconds(2 * 86400);
+  estimate.mutable_live_load_age()->set_seconds(3);
+  v1::CatalogRevision revision;
+  revision.set_bundle_digest("abc");
+  revision.set_store_revision(4);
+  EXPECT_EQ(Footer(estimate, revision, {}),
+            "\noperator_model, CALIBRATED, calibration gpu.vllm, age 2 days, load observed 3.00 s ago, catalog abc "
+            "revision 4\n");
+}
+
+TEST(EstimateTextTest, EveryVerdict) {
+  v1::Estimate estimate;
+  EXPECT_EQ(VerdictCell(estimate).text, "-");
+  estimate.mutable_slo_verdict()->set_verdict(v1::VERDICT_FEASIBLE);
+  EXPECT_EQ(VerdictCell(estimate).text, "FEASIBLE");
+  EXPECT_EQ(VerdictCell(estimate).look, Look::kGood);
+  estimate.mutable_slo_verdict()->set_verdict(v1::VERDICT_INFEASIBLE);
+  EXPECT_EQ(VerdictCell(estimate).text, "INFEASIBLE");
+  EXPECT_EQ(VerdictCell(estimate).look, Look::kBad);
+  estimate.mutable_slo_verdict()->set_verdict(v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(VerdictCell(estimate).text, "UNKNOWN");
+  EXPECT_EQ(VerdictCell(estimate).look, Look::kWarn);
+}
+
+}  // namespace
+}  // namespace foretoken::cli
