@@ -10,6 +10,7 @@
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
+#include "server/ops/rpcs.h"
 
 namespace foretoken::ops {
 namespace {
@@ -41,8 +42,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   const auto credentials = options.credentials ? options.credentials : grpc::InsecureServerCredentials();
   if (!options.listen.empty()) builder.AddListeningPort(options.listen, credentials, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  auto server =
-      std::unique_ptr<GrpcServer>(new GrpcServer({"foretoken.v1.EstimatorService", "foretoken.v1.CatalogService"}));
+  auto server = std::unique_ptr<GrpcServer>(new GrpcServer(ServiceNames()));
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || (!options.listen.empty() && port == 0)) {
     return absl::UnavailableError(absl::StrCat("listen ", options.listen, ": cannot listen there; is the port taken?"));

@@ -9,30 +9,6 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr std::string_view kEstimator = "foretoken.v1.EstimatorService";
-constexpr std::string_view kCatalog = "foretoken.v1.CatalogService";
-
-constexpr std::array<RpcName, kNumRpcs> kNames = {{
-    {kEstimator, "Estimate", "unary"},
-    {kEstimator, "BatchEstimate", "unary"},
-    {kEstimator, "Sweep", "server_stream"},
-    {kEstimator, "Solve", "unary"},
-    {kCatalog, "RegisterHardware", "unary"},
-    {kCatalog, "RegisterModel", "unary"},
-    {kCatalog, "GetHardware", "unary"},
-    {kCatalog, "GetModel", "unary"},
-    {kCatalog, "ListHardware", "unary"},
-    {kCatalog, "ListModels", "unary"},
-    {kCatalog, "GetCalibration", "unary"},
-    {kCatalog, "ListCalibrations", "unary"},
-    {kCatalog, "DeleteHardware", "unary"},
-    {kCatalog, "DeleteModel", "unary"},
-    {kCatalog, "ListRevisions", "unary"},
-    {kCatalog, "RollbackHardware", "unary"},
-    {kCatalog, "RollbackModel", "unary"},
-    {kCatalog, "GetCatalogStatus", "unary"},
-}};
-
 // As grpc-ecosystem spells them.
 constexpr std::array<const char*, 17> kCodes = {
     "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
@@ -49,10 +25,8 @@ const std::vector<double>& SecondsBounds() {
   return bounds;
 }
 
-std::vector<ClientMetric::Label> Labels(const RpcName& name) {
-  return {{"grpc_service", std::string(name.service)},
-          {"grpc_method", std::string(name.method)},
-          {"grpc_type", std::string(name.type)}};
+std::vector<ClientMetric::Label> Labels(const Rpc& rpc) {
+  return {{"grpc_service", rpc.service}, {"grpc_method", rpc.method}, {"grpc_type", std::string(rpc.type)}};
 }
 
 ClientMetric Counter(uint64_t value, std::vector<ClientMetric::Label> labels) {
@@ -64,17 +38,15 @@ ClientMetric Counter(uint64_t value, std::vector<ClientMetric::Label> labels) {
 
 }  // namespace
 
-RpcName NameOf(Rpc rpc) { return kNames[static_cast<size_t>(rpc)]; }
-
 Metrics::RpcMetrics::RpcMetrics() : seconds(SecondsBounds()) {}
 
 Metrics::Metrics(std::string_view version)
-    : version_(version), batch_candidates_({1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}) {}
+    : version_(version), rpcs_(AllRpcs().size()), batch_candidates_({1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}) {}
 
-void Metrics::CallStarted(Rpc rpc) { rpcs_[static_cast<size_t>(rpc)].started.fetch_add(1, std::memory_order_relaxed); }
+void Metrics::CallStarted(const Rpc& rpc) { rpcs_[rpc.index].started.fetch_add(1, std::memory_order_relaxed); }
 
-void Metrics::CallHandled(Rpc rpc, grpc::StatusCode code, std::chrono::nanoseconds time) {
-  RpcMetrics& metrics = rpcs_[static_cast<size_t>(rpc)];
+void Metrics::CallHandled(const Rpc& rpc, grpc::StatusCode code, std::chrono::nanoseconds time) {
+  RpcMetrics& metrics = rpcs_[rpc.index];
   const int known = code >= 0 && code < kNumCodes ? code : grpc::StatusCode::UNKNOWN;
   metrics.handled[static_cast<size_t>(known)].fetch_add(1, std::memory_order_relaxed);
   metrics.seconds.Observe(std::chrono::duration<double>(time).count());
@@ -92,15 +64,15 @@ void Metrics::SloVerdict(Verdict verdict) {
 
 MetricFamily Metrics::CollectStarted() const {
   MetricFamily family{"grpc_server_started_total", "RPCs that the server began.", MetricType::Counter, {}};
-  for (size_t i = 0; i < kNumRpcs; ++i) family.metric.push_back(Counter(rpcs_[i].started, Labels(kNames[i])));
+  for (const Rpc& rpc : AllRpcs()) family.metric.push_back(Counter(rpcs_[rpc.index].started, Labels(rpc)));
   return family;
 }
 
 MetricFamily Metrics::CollectHandled() const {
   MetricFamily family{"grpc_server_handled_total", "RPCs that the server ended, by code.", MetricType::Counter, {}};
-  for (size_t i = 0; i < kNumRpcs; ++i) {
+  for (const Rpc& rpc : AllRpcs()) {
     for (size_t code = 0; code < kNumCodes; ++code) {
-      family.metric.push_back(Counter(rpcs_[i].handled[code], Labels(kNames[i])));
+      family.metric.push_back(Counter(rpcs_[rpc.index].handled[code], Labels(rpc)));
       family.metric.back().label.push_back({"grpc_code", kCodes[code]});
     }
   }
@@ -112,10 +84,10 @@ MetricFamily Metrics::CollectSeconds() const {
                       "Time from the start of an RPC to its end, in the server.",
                       MetricType::Histogram,
                       {}};
-  for (size_t i = 0; i < kNumRpcs; ++i) {
+  for (const Rpc& rpc : AllRpcs()) {
     ClientMetric metric;
-    metric.label = Labels(kNames[i]);
-    metric.histogram = rpcs_[i].seconds.Collect();
+    metric.label = Labels(rpc);
+    metric.histogram = rpcs_[rpc.index].seconds.Collect();
     family.metric.push_back(std::move(metric));
   }
   return family;

@@ -17,46 +17,17 @@
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 #include "server/ops/histogram.h"
+#include "server/ops/rpcs.h"
 
 namespace foretoken::ops {
-
-// The RPCs that are counted.
-enum class Rpc {
-  kEstimate,
-  kBatchEstimate,
-  kSweep,
-  kSolve,
-  kRegisterHardware,
-  kRegisterModel,
-  kGetHardware,
-  kGetModel,
-  kListHardware,
-  kListModels,
-  kGetCalibration,
-  kListCalibrations,
-  kDeleteHardware,
-  kDeleteModel,
-  kListRevisions,
-  kRollbackHardware,
-  kRollbackModel,
-  kGetCatalogStatus,
-};
-inline constexpr int kNumRpcs = 18;
-
-struct RpcName {
-  std::string_view service, method, type;
-};
-
-// "foretoken.v1.EstimatorService", "Estimate", "unary".
-RpcName NameOf(Rpc rpc);
 
 // Thread-safe.
 class Metrics : public prometheus::Collectable {
  public:
   explicit Metrics(std::string_view version);
 
-  void CallStarted(Rpc rpc);
-  void CallHandled(Rpc rpc, grpc::StatusCode code, std::chrono::nanoseconds time);
+  void CallStarted(const Rpc& rpc);
+  void CallHandled(const Rpc& rpc, grpc::StatusCode code, std::chrono::nanoseconds time);
   void SweepPoints(int64_t points);
   void BatchCandidates(int candidates);
   void SloVerdict(Verdict verdict);
@@ -79,7 +50,7 @@ class Metrics : public prometheus::Collectable {
   prometheus::MetricFamily CollectVerdicts() const;
 
   std::string version_;
-  std::array<RpcMetrics, kNumRpcs> rpcs_;
+  std::vector<RpcMetrics> rpcs_;  // as AllRpcs()
   std::atomic<uint64_t> sweep_points_{0};
   Histogram batch_candidates_;
   std::array<std::atomic<uint64_t>, kNumVerdicts> verdicts_{};

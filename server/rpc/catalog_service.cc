@@ -40,24 +40,24 @@ absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps)
 
 // Answers from the snapshot, at once.
 template <typename Request, typename Response>
-Reactor* Read(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
               absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
-  return Serve(context, *deps.metrics, rpc, nullptr,
+  return Serve(context, request, *deps.metrics, nullptr,
                [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
 }
 
 // Answers with what was, once the store has told it.
 template <typename Request, typename Response>
-Reactor* ReadStore(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
-  return Serve(context, *deps.metrics, rpc, deps.writes,
+  return Serve(context, request, *deps.metrics, deps.writes,
                [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); });
 }
 
 template <typename Request, typename Response>
-Reactor* Write(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Request* request, Response* response,
+Reactor* Write(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                absl::Status (*answer)(const Request&, const Caller&, catalog::Catalog&, Response&)) {
-  return Serve(context, *deps.metrics, rpc, deps.writes, [=, &deps](const Call&) {
+  return Serve(context, request, *deps.metrics, deps.writes, [=, &deps](const Call&) {
     const absl::StatusOr<Caller> writer = WriterOf(*context, deps);
     return writer.ok() ? answer(*request, *writer, *deps.catalog, *response) : writer.status();
   });
@@ -67,7 +67,7 @@ Reactor* Write(const ServiceDeps& deps, Context* context, ops::Rpc rpc, const Re
 
 Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHardwareRequest* request,
                                           v1::RegisterHardwareResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kRegisterHardware, deps_.writes, [=, this](const Call& call) {
+  return Serve(context, request, *deps_.metrics, deps_.writes, [=, this](const Call& call) {
     const auto cancelled = [&call] { return call.Cancelled(); };
     const absl::StatusOr<Caller> writer = WriterOf(*context, deps_);
     if (!writer.ok()) return writer.status();
@@ -77,69 +77,69 @@ Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHa
 
 Reactor* CatalogService::RegisterModel(Context* context, const v1::RegisterModelRequest* request,
                                        v1::RegisterModelResponse* response) {
-  return Write(deps_, context, ops::Rpc::kRegisterModel, request, response, Register);
+  return Write(deps_, context, request, response, Register);
 }
 
 Reactor* CatalogService::GetHardware(Context* context, const v1::GetHardwareRequest* request,
                                      v1::GetHardwareResponse* response) {
-  if (!request->has_store_revision()) return Read(deps_, context, ops::Rpc::kGetHardware, request, response, Get);
-  return ReadStore(deps_, context, ops::Rpc::kGetHardware, request, response, GetAtRevision);
+  if (!request->has_store_revision()) return Read(deps_, context, request, response, Get);
+  return ReadStore(deps_, context, request, response, GetAtRevision);
 }
 
 Reactor* CatalogService::GetModel(Context* context, const v1::GetModelRequest* request,
                                   v1::GetModelResponse* response) {
-  if (!request->has_store_revision()) return Read(deps_, context, ops::Rpc::kGetModel, request, response, Get);
-  return ReadStore(deps_, context, ops::Rpc::kGetModel, request, response, GetAtRevision);
+  if (!request->has_store_revision()) return Read(deps_, context, request, response, Get);
+  return ReadStore(deps_, context, request, response, GetAtRevision);
 }
 
 Reactor* CatalogService::ListHardware(Context* context, const v1::ListHardwareRequest* request,
                                       v1::ListHardwareResponse* response) {
-  return Read(deps_, context, ops::Rpc::kListHardware, request, response, List);
+  return Read(deps_, context, request, response, List);
 }
 
 Reactor* CatalogService::ListModels(Context* context, const v1::ListModelsRequest* request,
                                     v1::ListModelsResponse* response) {
-  return Read(deps_, context, ops::Rpc::kListModels, request, response, List);
+  return Read(deps_, context, request, response, List);
 }
 
 Reactor* CatalogService::GetCalibration(Context* context, const v1::GetCalibrationRequest* request,
                                         v1::GetCalibrationResponse* response) {
-  return Read(deps_, context, ops::Rpc::kGetCalibration, request, response, Get);
+  return Read(deps_, context, request, response, Get);
 }
 
 Reactor* CatalogService::ListCalibrations(Context* context, const v1::ListCalibrationsRequest* request,
                                           v1::ListCalibrationsResponse* response) {
-  return Read(deps_, context, ops::Rpc::kListCalibrations, request, response, List);
+  return Read(deps_, context, request, response, List);
 }
 
 Reactor* CatalogService::DeleteHardware(Context* context, const v1::DeleteHardwareRequest* request,
                                         v1::DeleteHardwareResponse* response) {
-  return Write(deps_, context, ops::Rpc::kDeleteHardware, request, response, Delete);
+  return Write(deps_, context, request, response, Delete);
 }
 
 Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequest* request,
                                      v1::DeleteModelResponse* response) {
-  return Write(deps_, context, ops::Rpc::kDeleteModel, request, response, Delete);
+  return Write(deps_, context, request, response, Delete);
 }
 
 Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
                                        v1::ListRevisionsResponse* response) {
-  return ReadStore(deps_, context, ops::Rpc::kListRevisions, request, response, rpc::ListRevisions);
+  return ReadStore(deps_, context, request, response, rpc::ListRevisions);
 }
 
 Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,
                                           v1::RollbackHardwareResponse* response) {
-  return Write(deps_, context, ops::Rpc::kRollbackHardware, request, response, Rollback);
+  return Write(deps_, context, request, response, Rollback);
 }
 
 Reactor* CatalogService::RollbackModel(Context* context, const v1::RollbackModelRequest* request,
                                        v1::RollbackModelResponse* response) {
-  return Write(deps_, context, ops::Rpc::kRollbackModel, request, response, Rollback);
+  return Write(deps_, context, request, response, Rollback);
 }
 
-Reactor* CatalogService::GetCatalogStatus(Context* context, const v1::GetCatalogStatusRequest*,
+Reactor* CatalogService::GetCatalogStatus(Context* context, const v1::GetCatalogStatusRequest* request,
                                           v1::GetCatalogStatusResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kGetCatalogStatus, nullptr,
+  return Serve(context, request, *deps_.metrics, nullptr,
                [this, response](const Call&) { return GetStatus(*deps_.catalog, deps_.clock(), *response); });
 }
 

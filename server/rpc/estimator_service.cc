@@ -95,7 +95,7 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
   ops::WorkerPool* pool = IsLarge(*request) ? deps_.large_calls : nullptr;
-  return Serve(context, *deps_.metrics, ops::Rpc::kEstimate, pool, [this, request, response](const Call&) {
+  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
     if (status.ok()) CountVerdict(response->estimate(), *deps_.metrics);
@@ -107,7 +107,7 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
   ops::WorkerPool* pool = request->candidates_size() > kManyCandidates ? deps_.large_calls : nullptr;
-  return Serve(context, *deps_.metrics, ops::Rpc::kBatchEstimate, pool, [this, request, response](const Call& call) {
+  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
@@ -125,12 +125,11 @@ grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::Callb
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
-  return Serve(context, *deps_.metrics, ops::Rpc::kSolve, deps_.large_calls,
-               [this, request, response](const Call& call) {
-                 const auto snapshot = deps_.catalog->snapshot();
-                 const auto cancelled = [&call] { return call.Cancelled(); };
-                 return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
-               });
+  return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
+    const auto snapshot = deps_.catalog->snapshot();
+    const auto cancelled = [&call] { return call.Cancelled(); };
+    return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+  });
 }
 
 }  // namespace foretoken::rpc

@@ -35,7 +35,7 @@ StoredEntry Model(const std::string& id, v1::Dtype dtype, int64_t revision) {
   spec.set_intermediate_size(1536);
   spec.set_vocab_size(32000);
   spec.set_native_dtype(dtype);
-  return {EntryKind::kModel, id, spec.SerializeAsString(), "r" + std::to_string(revision), revision, {}, ""};
+  return {EntryKind::kModel, id, spec.SerializeAsString(), absl::StrCat("r", revision), revision, {}, ""};
 }
 
 const HardwareRecord* Find(const Snapshot& snapshot, const std::string& id) {

@@ -137,6 +137,33 @@ TEST(SqliteStoreTest, ALockedFileIsNamedInTimeAndReadsGoOn) {
   EXPECT_TRUE(store->Write(Put("b", "1")).ok());
 }
 
+// A write is several statements. Where a later one fails, nothing of the earlier ones stays: not the entry, not the
+// revision, not the request_id.
+TEST(SqliteStoreTest, AWriteThatFailsHalfwayLeavesNothing) {
+  const char* const tables[] = {"entries", "history", "requests"};
+  for (const char* table : tables) {
+    const TemporaryFolder folder;
+    const auto store = *SqliteStore::Open(folder.File("c.db"));
+    ASSERT_TRUE(store->Write(Put("a", "1")).ok());
+    auto database = *SqliteDatabase::Open(folder.File("c.db"), 100);
+    const std::string trigger =
+        std::string("CREATE TRIGGER fails AFTER INSERT ON ") + table + " BEGIN SELECT RAISE(FAIL, 'halfway'); END";
+    ASSERT_TRUE(database.Execute(trigger).ok());
+    StoreWrite write = Put("b", "2");
+    write.request_id = "job-7";
+    const absl::Status status = store->Write(write).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("halfway")) << table;
+    EXPECT_THAT(std::string(status.message()), EndsWith(kNothingWritten)) << table;
+    EXPECT_EQ(store->ReadAll()->entries.size(), 1u) << table;
+    EXPECT_EQ(*store->ReadRevision(absl::InfiniteFuture()), 1) << table;
+    EXPECT_TRUE(store->ReadHistory(EntryKind::kHardware, "b")->empty()) << table;
+    ASSERT_TRUE(database.Execute("DROP TRIGGER fails").ok());
+    const auto again = store->Write(write);
+    ASSERT_TRUE(again.ok()) << table << ": " << again.status();
+    EXPECT_EQ(again->revision, 2) << table;
+  }
+}
+
 TEST(SqliteStoreTest, AnEntryOfAnUnknownKindIsTold) {
   const TemporaryFolder folder;
   const auto store = *SqliteStore::Open(folder.File("c.db"));

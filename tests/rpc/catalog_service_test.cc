@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/rpc/service_fixture.h"
 
 namespace foretoken::rpc {
@@ -163,14 +164,57 @@ TEST_F(CatalogServiceTest, ListsPageByPage) {
   EXPECT_THAT(PartsOf(Call(&Stub::ListModels, request, &response)).fields, ElementsAre("page_size"));
 }
 
+// A token is good for the call, filter and entry that it was given for, and for no other.
+TEST_F(CatalogServiceTest, APageTokenOfAnotherListIsRefused) {
+  v1::ListModelsRequest models;
+  models.set_page_size(1);
+  models.set_id_contains("llama");
+  v1::ListModelsResponse page;
+  ASSERT_TRUE(Call(&Stub::ListModels, models, &page).ok());
+  ASSERT_FALSE(page.next_page_token().empty());
+  const auto expect_refused = [this](auto rpc, auto request, const std::string& token, auto response) {
+    request.set_page_token(token);
+    const grpc::Status status = Call(rpc, request, &response);
+    EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << request.DebugString();
+    EXPECT_THAT(PartsOf(status).fields, ElementsAre("page_token")) << request.DebugString();
+  };
+  v1::ListModelsRequest another_filter;
+  another_filter.set_id_contains("qwen");
+  expect_refused(&Stub::ListModels, another_filter, page.next_page_token(), v1::ListModelsResponse());
+  expect_refused(&Stub::ListModels, v1::ListModelsRequest(), page.next_page_token(), v1::ListModelsResponse());
+  v1::ListHardwareRequest hardware;
+  hardware.set_id_contains("llama");
+  expect_refused(&Stub::ListHardware, hardware, page.next_page_token(), v1::ListHardwareResponse());
+  v1::ListCalibrationsRequest calibrations;
+  calibrations.set_id_contains("llama");
+  expect_refused(&Stub::ListCalibrations, calibrations, page.next_page_token(), v1::ListCalibrationsResponse());
+
+  v1::RegisterHardwareResponse registered;
+  for (const char* id : {"acme-one", "acme-two"}) {
+    v1::RegisterHardwareRequest request = Registration(id);
+    request.set_etag("*");
+    for (int write = 0; write < 2; ++write) ASSERT_TRUE(Register(request, &registered).ok());
+  }
+  v1::ListRevisionsRequest revisions;
+  revisions.set_hardware_id("acme-one");
+  revisions.set_page_size(1);
+  v1::ListRevisionsResponse first;
+  ASSERT_TRUE(Call(&Stub::ListRevisions, revisions, &first).ok());
+  ASSERT_FALSE(first.next_page_token().empty());
+  revisions.set_hardware_id("acme-two");
+  expect_refused(&Stub::ListRevisions, revisions, first.next_page_token(), v1::ListRevisionsResponse());
+  models.set_page_token(page.next_page_token());
+  EXPECT_TRUE(Call(&Stub::ListModels, models, &page).ok()) << "the same call and filter";
+}
+
 TEST_F(CatalogServiceTest, AnUnknownCalibrationIsNamedInWholeCharacters) {
   v1::GetCalibrationRequest request;
-  request.set_calibration_id(std::string(63, 'a') + "\u00e9");  // 64 bytes end inside its last character
+  const std::string as(63, 'a');
+  request.set_calibration_id(absl::StrCat(as, "\u00e9"));  // 64 bytes end inside its last character
   v1::GetCalibrationResponse response;
   const grpc::Status status = Call(&Stub::GetCalibration, request, &response);
   EXPECT_EQ(PartsOf(status).reason, "UNKNOWN_ID");
-  EXPECT_EQ(status.error_message(),
-            "unknown calibration \"" + std::string(63, 'a') + "?...\"; ListCalibrations tells all");
+  EXPECT_EQ(status.error_message(), absl::StrCat("unknown calibration \"", as, "?...\"; ListCalibrations tells all"));
 }
 
 TEST_F(CatalogServiceTest, BundledEntriesAreOnlyShadowed) {

@@ -73,6 +73,38 @@ TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
   EXPECT_GT(response.estimate().tpot().seconds(), 0);
 }
 
+// A bound that the estimate meets exactly is met, for a verdict as for the best point of a sweep and for Solve.
+TEST_F(ServiceTest, ABoundMetExactlyIsMet) {
+  v1::Scenario scenario = Scenario(4, 1000, 100);
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  const v1::Estimate alone = response.estimate();
+  struct Case {
+    const char* name;
+    void (v1::Slo::*set)(double);
+    double found;
+  };
+  for (const Case& c : {Case{"TTFT", &v1::Slo::set_max_ttft_seconds, alone.ttft().seconds()},
+                        Case{"TPOT", &v1::Slo::set_max_tpot_seconds, alone.tpot().seconds()},
+                        Case{"E2E", &v1::Slo::set_max_e2e_seconds, alone.e2e().seconds()}}) {
+    scenario.clear_slo();
+    (scenario.mutable_slo()->*c.set)(c.found);
+    ASSERT_TRUE(Estimate(scenario, &response).ok());
+    EXPECT_EQ(response.estimate().slo_verdict().verdict(), v1::VERDICT_FEASIBLE) << c.name;
+    EXPECT_EQ(response.estimate().slo_verdict().headroom(), 0) << c.name;
+    v1::SolveRequest solve;
+    *solve.mutable_base() = scenario;
+    solve.set_solve_for(v1::SOLVE_FOR_BATCH_SIZE);
+    v1::SolveResponse solved;
+    grpc::ClientContext context;
+    ASSERT_TRUE(estimator_->Solve(&context, solve, &solved).ok());
+    EXPECT_EQ(solved.value(), 4) << c.name;
+    (scenario.mutable_slo()->*c.set)(std::nextafter(c.found, 0));
+    ASSERT_TRUE(Estimate(scenario, &response).ok());
+    EXPECT_EQ(response.estimate().slo_verdict().verdict(), v1::VERDICT_INFEASIBLE) << c.name;
+  }
+}
+
 // An idle replica's load changes nothing but that its age is told, and warned of when it is old.
 TEST_F(ServiceTest, TheAgeOfALiveLoadIsEchoed) {
   v1::Scenario scenario = Scenario(1, 1000, 10);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/rpc/sides_fixture.h"
+#include "tests/rpc/secondary_fixture.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -33,7 +33,7 @@ void SetInteger(google::protobuf::Message& message, const std::string& field, in
   }
 }
 
-class RefusalTest : public SidesTest {
+class RefusalTest : public SecondaryTest {
  protected:
   void ExpectRefused(const std::vector<BadCase>& cases) {
     for (const BadCase& c : cases) {
@@ -185,6 +185,10 @@ TEST_F(RefusalTest, BadPrefillSidesAreNamed) {
   ExpectRefused({
       {"unknown prefill hardware", [=](auto& s) { prefill(s).set_hardware_id("nope"); }, grpc::NOT_FOUND, "UNKNOWN_ID",
        "scenario.disaggregated_prefill.hardware_id"},
+      {"negative transfer latency", [=](auto& s) { prefill(s).set_transfer_latency_seconds(-1); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.disaggregated_prefill.transfer_latency_seconds"},
+      {"no transfer bandwidth", [=](auto& s) { prefill(s).set_transfer_bytes_per_second(0); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.disaggregated_prefill.transfer_bytes_per_second"},
       {"no prefill replicas", [=](auto& s) { prefill(s).set_prefill_replicas(0); }, grpc::INVALID_ARGUMENT,
        "INVALID_FIELD", "scenario.disaggregated_prefill.prefill_replicas"},
       {"no link",

@@ -8,14 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "foretoken/v1/catalog_service.grpc.pb.h"
 #include "foretoken/v1/estimator_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "grpcpp/generic/generic_stub.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/entries/embedded.h"
 #include "server/catalog/store/memory_store.h"
 #include "server/ops/grpc_server.h"
+#include "server/ops/rpcs.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
 
@@ -85,6 +88,23 @@ class ServiceTest : public testing::Test {
     v1::EstimateRequest request;
     *request.mutable_scenario() = scenario;
     return Estimate(request, response);
+  }
+  // Calls an RPC by its name with an empty request, and with a token where `authorization` is not empty.
+  static grpc::Status CallEmpty(const ops::Rpc& rpc, ops::GrpcServer& server, const std::string& authorization = "") {
+    grpc::GenericStub stub(server.InProcessChannel());
+    grpc::ClientContext context;
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    const grpc::Slice empty("");
+    const grpc::ByteBuffer request(&empty, 1);
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    absl::Notification done;
+    stub.UnaryCall(&context, "/" + rpc.service + "/" + rpc.method, {}, &request, &response, [&](grpc::Status ended) {
+      status = std::move(ended);
+      done.Notify();
+    });
+    done.WaitForNotification();
+    return status;
   }
   template <typename Request, typename Response>
   grpc::Status Call(grpc::Status (v1::CatalogService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),

@@ -170,6 +170,32 @@ TEST_F(SweepTest, TheFrontierIsWhatNoPointBeats) {
   EXPECT_EQ(got.summary.best_under_slo().point(), best);
 }
 
+// The frontier's latency is the metric that was asked for: a larger batch is better by TPOT and worse by TTFT.
+TEST_F(SweepTest, TheFrontierByTtftIsAnotherOne) {
+  v1::SweepRequest request;
+  *request.mutable_base() = Scenario(1, 500, 50);
+  AddNumbers("workload.batch_size", {1, 8, 64}, request);
+  AddNumbers("workload.prompt_tokens", {10, 1000}, request);
+  AddNumbers("workload.output_tokens", {2, 50, 1000}, request);  // rises: computed a row at a time
+  const auto frontier = [&](v1::FrontierMetric by, v1::Metric metric) {
+    request.set_frontier_metric(by);
+    const Received got = Sweep(request);
+    const std::vector<double> latency = got.Column(metric);
+    std::vector<int64_t> points;
+    for (const v1::FrontierPoint& point : got.summary.frontier()) {
+      EXPECT_EQ(point.latency_seconds(), latency[static_cast<size_t>(point.point())]) << v1::Metric_Name(metric);
+      points.push_back(point.point());
+    }
+    return points;
+  };
+  const auto by_ttft = frontier(v1::FRONTIER_METRIC_TTFT, v1::METRIC_TTFT_SECONDS);
+  const auto by_tpot = frontier(v1::FRONTIER_METRIC_TPOT, v1::METRIC_TPOT_SECONDS);
+  EXPECT_NE(by_ttft, by_tpot);
+  EXPECT_EQ(frontier(v1::FRONTIER_METRIC_UNSPECIFIED, v1::METRIC_TPOT_SECONDS), by_tpot);
+  request.mutable_base()->mutable_slo()->set_max_tpot_seconds(1);  // each point is ranked by its whole estimate
+  EXPECT_EQ(frontier(v1::FRONTIER_METRIC_TTFT, v1::METRIC_TTFT_SECONDS), by_ttft);
+}
+
 TEST_F(SweepTest, BadAxesAreRefusedBeforeAnyPoint) {
   struct Case {
     const char* name;

@@ -53,15 +53,15 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
       SetDuration(*age, *message.mutable_calibration_age());
     }
   }
-  if (reader.live_load_age()) SetDuration(*reader.live_load_age(), *message.mutable_live_load_age());
+  if (const auto age = reader.parts().live_load_age) SetDuration(*age, *message.mutable_live_load_age());
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);
   if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);
 }
 
-absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
+absl::Status Answer(ScenarioEstimator& estimator, const Moment& moment, const Detail& detail, Estimate& estimate,
                     v1::Estimate& message) {
-  if (absl::Status status = reader.Estimate(detail, estimate); !status.ok()) return status;
-  WriteAnswer(estimate, reader, reader.resolved(), moment, message);
+  if (absl::Status status = estimator.Estimate(detail, estimate); !status.ok()) return status;
+  WriteAnswer(estimate, estimator.reader(), estimator.resolved(), moment, message);
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// From a reader's scenario to the API's estimate: the step that Estimate and each candidate of a batch share.
+// From a scenario that was read to the API's estimate: the step that Estimate and each candidate of a batch share.
 #ifndef FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
 #define FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
 
@@ -6,6 +6,7 @@
 #include "estimator/methods/estimator.h"
 #include "foretoken/v1/estimate.pb.h"
 #include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 
 namespace foretoken::rpc {
@@ -14,9 +15,9 @@ namespace foretoken::rpc {
 void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
                  v1::Estimate& message);
 
-// Estimates what `reader` has read and fills `message`; `estimate` is room to work in, whatever it held.
-// Errors: those of ScenarioReader::Estimate.
-absl::Status Answer(ScenarioReader& reader, const Moment& moment, const Detail& detail, Estimate& estimate,
+// Estimates what was read and fills `message`; `estimate` is room to work in, whatever it held.
+// Errors: those of ScenarioEstimator::Estimate.
+absl::Status Answer(ScenarioEstimator& estimator, const Moment& moment, const Detail& detail, Estimate& estimate,
                     v1::Estimate& message);
 
 }  // namespace foretoken::rpc

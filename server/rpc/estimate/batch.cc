@@ -85,26 +85,20 @@ void ReadPart(Part part, const v1::Candidate& candidate, std::string_view prefix
   }
 }
 
-// The parts that the reader has from the last candidate, and the prefix that they were read with.
-struct LastCandidate {
-  std::array<bool, kNumParts> replaced = {};
-  std::string prefix;
-};
-
-// Reads a candidate over the base.
-void ReadCandidate(const v1::BatchEstimateRequest& request, int index, LastCandidate& last, ScenarioReader& reader) {
+// Reads a candidate over the base. `replaced`: the parts that the reader has from the candidate before.
+void ReadCandidate(const v1::BatchEstimateRequest& request, int index, std::array<bool, kNumParts>& replaced,
+                   ScenarioReader& reader) {
   const v1::Candidate& candidate = request.candidates(index);
-  last.prefix.clear();  // its parts are read again below; the buffer stays where it is
-  absl::StrAppend(&last.prefix, "candidates[", index, "].");
+  const std::string prefix = absl::StrCat("candidates[", index, "].");
   for (int i = 0; i < kNumParts; ++i) {
     const Part part = static_cast<Part>(i);
     const bool sets = Sets(candidate, part);
     if (sets) {
-      ReadPart(part, candidate, last.prefix, reader);
-    } else if (last.replaced[i]) {
+      ReadPart(part, candidate, prefix, reader);
+    } else if (replaced[i]) {
       reader.ReadPart(part, request.base(), kBase);
     }
-    last.replaced[i] = sets;
+    replaced[i] = sets;
   }
 }
 
@@ -144,19 +138,19 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
                          v1::BatchEstimateResponse& response) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
   ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioEstimator estimator(reader, moment.snapshot);
   reader.ReadAll(request.base(), kBase);
-  LastCandidate last;
-  last.prefix.reserve(32);
+  std::array<bool, kNumParts> replaced = {};
   Estimate estimate;
   response.mutable_results()->Reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
     if (i % kBetweenLooks == 0 && cancelled()) {
       return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
     }
-    ReadCandidate(request, i, last, reader);
+    ReadCandidate(request, i, replaced, reader);
     v1::CandidateResult* result = response.add_results();
     if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);
-    const absl::Status status = Answer(reader, moment, Detail(), estimate, *result->mutable_estimate());
+    const absl::Status status = Answer(estimator, moment, Detail(), estimate, *result->mutable_estimate());
     if (!status.ok()) *result->mutable_status() = ToRpcStatus(status);
   }
   WriteRanking(request.rank_by(), response);

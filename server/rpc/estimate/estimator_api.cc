@@ -26,16 +26,17 @@ absl::Status CheckTokenLatencies(const Scenario& scenario) {
 absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& moment, v1::EstimateResponse& response) {
   if (!request.has_scenario()) return Refusal(Reason::kInvalidField, "scenario", "scenario is required");
   ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioEstimator estimator(reader, moment.snapshot);
   reader.ReadAll(request.scenario(), "scenario.");
   if (request.include_token_latencies()) {
-    const auto scenario = reader.scenario();
+    const auto scenario = estimator.scenario();
     if (!scenario.ok()) return scenario.status();
     if (absl::Status status = CheckTokenLatencies(**scenario); !status.ok()) return status;
   }
   const Detail detail = {.operators = request.include_operators(),
                          .token_latencies = request.include_token_latencies()};
   Estimate estimate;
-  if (absl::Status status = Answer(reader, moment, detail, estimate, *response.mutable_estimate()); !status.ok()) {
+  if (absl::Status status = Answer(estimator, moment, detail, estimate, *response.mutable_estimate()); !status.ok()) {
     return status;
   }
   *response.mutable_catalog_revision() = moment.snapshot.revision();

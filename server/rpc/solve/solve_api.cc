@@ -12,6 +12,7 @@
 #include "estimator/search/solve.h"
 #include "server/rpc/estimate/answer.h"
 #include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/estimate/scenario_resolver.h"
 #include "server/rpc/wire/convert.h"
 #include "server/rpc/wire/status.h"
 
@@ -95,8 +96,9 @@ v1::Scenario WithSolvedField(const v1::SolveRequest& request) {
 absl::Status SolveValue(const v1::SolveRequest& request, const Moment& moment, Cancelled cancelled,
                         v1::SolveResponse& response) {
   ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
   reader.ReadAll(WithSolvedField(request), kBase);
-  const absl::StatusOr<const Scenario*> base = reader.scenario();
+  const absl::StatusOr<const Scenario*> base = resolver.Resolve();
   if (!base.ok()) return base.status();
   const auto what = static_cast<SolveFor>(request.solve_for());
   const absl::StatusOr<SolveRange> range = ReadRange(request, what, **base);
@@ -111,7 +113,7 @@ absl::Status SolveValue(const v1::SolveRequest& request, const Moment& moment, C
 
 std::string PathOfCandidate(int index) { return absl::StrCat("candidates[", index, "]."); }
 
-// Reads a candidate over the base. REQUIRES: `path` outlives what is asked of the reader.
+// Reads a candidate over the base.
 void ReadCandidate(const v1::SolveRequest& request, const v1::HardwareCandidate& candidate, std::string_view path,
                    ScenarioReader& reader) {
   v1::Scenario scenario = request.base();
@@ -165,14 +167,15 @@ absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment
                            v1::SolveResponse& response) {
   if (absl::Status checked = CheckCandidates(request); !checked.ok()) return checked;
   ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
   reader.ReadAll(request.base(), kBase);
   std::optional<Cheapest> cheapest;
   for (int i = 0; i < request.candidates_size(); ++i) {
     const std::string path = PathOfCandidate(i);
     ReadCandidate(request, request.candidates(i), path, reader);
-    const absl::StatusOr<const Scenario*> scenario = reader.scenario();
+    const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
     if (!scenario.ok() && BaseIsAtFault(reader)) return scenario.status();
-    if (!cheapest) cheapest.emplace(reader.slo());
+    if (!cheapest) cheapest.emplace(reader.parts().scenario.slo);
     const absl::StatusOr<Estimate> estimate =
         scenario.ok() ? EvaluateUnless(cancelled, **scenario) : absl::StatusOr<Estimate>(scenario.status());
     if (absl::IsCancelled(estimate.status())) return estimate.status();

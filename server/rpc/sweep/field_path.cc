@@ -13,10 +13,10 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
+constexpr char kFalse[] = "false";
+constexpr char kTrue[] = "true";
 constexpr std::string_view kTexts[] = {"model_id", "hardware_id", "deployment.engine",
                                        "speculative_decoding.draft_model_id", "disaggregated_prefill.hardware_id"};
-constexpr std::string_view kDeployments[] = {"deployment.", "speculative_decoding.draft_deployment.",
-                                             "disaggregated_prefill.deployment."};
 
 std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view path) {
   switch (field.cpp_type()) {
@@ -26,10 +26,9 @@ std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view p
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return FieldKind::kNumber;
     case FieldDescriptor::CPPTYPE_ENUM:
-      for (const std::string_view deployment : kDeployments) {
-        if (path.starts_with(deployment) && field.enum_type() == v1::Dtype_descriptor()) return FieldKind::kDtype;
-      }
-      return std::nullopt;
+      return FieldKind::kEnum;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return FieldKind::kBool;
     case FieldDescriptor::CPPTYPE_STRING:
       for (const std::string_view text : kTexts) {
         if (path == text) return FieldKind::kText;
@@ -43,8 +42,8 @@ std::optional<FieldKind> KindOf(const FieldDescriptor& field, std::string_view p
 absl::Status NoField(std::string_view path, std::string_view why) {
   const auto view = [](std::string_view text) { return absl::string_view(text.data(), text.size()); };
   return absl::InvalidArgumentError(absl::StrCat(catalog::Quoted(path), ": ", view(why),
-                                                 "; allowed: a numeric field of the scenario, the id of a model "
-                                                 "or hardware, deployment.engine or a dtype of a deployment"));
+                                                 "; allowed: a number, an enum or a bool of the scenario, the id of a "
+                                                 "model or hardware, or deployment.engine"));
 }
 
 }  // namespace
@@ -73,14 +72,40 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(std::string_view path) {
   return result;
 }
 
+bool FieldPath::IsDtype() const { return kind_ == FieldKind::kEnum && field_->enum_type() == v1::Dtype_descriptor(); }
+
 bool FieldPath::Holds(double value) const {
   if (kind_ == FieldKind::kNumber) return !std::isnan(value);
+  if (kind_ == FieldKind::kBool) return value == 0 || value == 1;
   return std::abs(value) <= static_cast<double>(LargestInteger()) && std::floor(value) == value;
 }
 
 std::string FieldPath::AllowedNumbers() const {
   if (kind_ == FieldKind::kNumber) return "numbers";
+  if (kind_ == FieldKind::kBool) return "0 (false) or 1 (true)";
   return absl::StrCat("whole numbers from ", -LargestInteger(), " to ", LargestInteger());
+}
+
+std::optional<int> FieldPath::NumberOf(const std::string& name) const {
+  if (kind_ == FieldKind::kBool) {
+    if (name == kTrue) return 1;
+    return name == kFalse ? std::optional(0) : std::nullopt;
+  }
+  const google::protobuf::EnumValueDescriptor* value = field_->enum_type()->FindValueByName(name);
+  return value == nullptr ? std::nullopt : std::optional(value->number());
+}
+
+std::string FieldPath::NameOf(int number) const {
+  if (kind_ == FieldKind::kBool) return std::string(number == 0 ? kFalse : kTrue);
+  return field_->enum_type()->FindValueByNumber(number)->name();
+}
+
+std::string FieldPath::AllowedNames() const {
+  if (kind_ == FieldKind::kBool) return absl::StrCat(kFalse, " or ", kTrue);
+  const google::protobuf::EnumDescriptor& type = *field_->enum_type();
+  std::string names = "one of ";
+  for (int i = 0; i < type.value_count(); ++i) absl::StrAppend(&names, i == 0 ? "" : ", ", type.value(i)->name());
+  return names;
 }
 
 int64_t FieldPath::LargestInteger() const {
@@ -102,6 +127,10 @@ void FieldPath::SetNumber(double value, v1::Scenario& scenario) const {
       return reflection.SetInt32(&message, field_, static_cast<int32_t>(value));
     case FieldDescriptor::CPPTYPE_INT64:
       return reflection.SetInt64(&message, field_, static_cast<int64_t>(value));
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection.SetEnumValue(&message, field_, static_cast<int>(value));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.SetBool(&message, field_, value != 0);
     default:
       return reflection.SetDouble(&message, field_, value);
   }
@@ -110,11 +139,6 @@ void FieldPath::SetNumber(double value, v1::Scenario& scenario) const {
 void FieldPath::SetText(const std::string& value, v1::Scenario& scenario) const {
   google::protobuf::Message& message = Parent(scenario);
   message.GetReflection()->SetString(&message, field_, value);
-}
-
-void FieldPath::SetDtype(int value, v1::Scenario& scenario) const {
-  google::protobuf::Message& message = Parent(scenario);
-  message.GetReflection()->SetEnumValue(&message, field_, value);
 }
 
 }  // namespace foretoken::rpc

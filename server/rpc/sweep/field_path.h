@@ -1,8 +1,10 @@
-// A numeric, text or dtype field of v1.Scenario by its path, found by reflection.
+// A field of v1.Scenario that a sweep may vary, found by its path through reflection: every number, enum and bool, and
+// a few texts.
 #ifndef FORETOKEN_SERVER_RPC_SWEEP_FIELD_PATH_H_
 #define FORETOKEN_SERVER_RPC_SWEEP_FIELD_PATH_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +17,7 @@
 namespace foretoken::rpc {
 
 // What a field holds, and so what an axis over it may list.
-enum class FieldKind { kInteger, kNumber, kText, kDtype };
+enum class FieldKind { kInteger, kNumber, kText, kEnum, kBool };
 
 class FieldPath {
  public:
@@ -26,15 +28,25 @@ class FieldPath {
   FieldKind kind() const { return kind_; }
   // The part of the scenario that the field lies in.
   Part part() const { return part_; }
-  // Whether a number is one that the field can hold: whole and in range for an integer.
+  // An enum of number formats, which an axis may also list as dtypes.
+  bool IsDtype() const;
+
+  // Whether a number is one that the field can hold: whole and in range for an integer, 0 or 1 for a bool.
   bool Holds(double value) const;
   // Those in words: "whole numbers from -2147483647 to 2147483647".
   std::string AllowedNumbers() const;
 
-  // Sets the field, and makes it present. REQUIRES: a value of its kind, that it Holds.
+  // The number behind the name of an enum's value, or behind "true" and "false"; absent: no such name.
+  std::optional<int> NumberOf(const std::string& name) const;
+  // The name behind such a number. REQUIRES: NumberOf has given it.
+  std::string NameOf(int number) const;
+  // All names in words: "one of KV_CACHE_MODE_UNSPECIFIED, KV_CACHE_MODE_CACHED, ...".
+  std::string AllowedNames() const;
+
+  // Sets the field, and makes it present. A bool or an enum is set by its number.
+  // REQUIRES: a value of its kind, and for a number one that it Holds.
   void SetNumber(double value, v1::Scenario& scenario) const;
   void SetText(const std::string& value, v1::Scenario& scenario) const;
-  void SetDtype(int value, v1::Scenario& scenario) const;
 
  private:
   int64_t LargestInteger() const;

@@ -1,10 +1,12 @@
 #include "server/rpc/sweep/sweep_axis.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "server/catalog/spec/field_checker.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -58,11 +60,12 @@ absl::StatusOr<Axis> Axis::Resolve(const v1::SweepAxis& message, std::string_vie
 }
 
 absl::Status Axis::ReadValues(const v1::SweepAxis& message) {
-  switch (message.values_case()) {
+  form_ = message.values_case();
+  switch (form_) {
     case v1::SweepAxis::VALUES_NOT_SET:
       return Refusal(Reason::kInvalidField, path_, absl::StrCat(path_, " has no values; allowed 1 or more"));
     case v1::SweepAxis::kTexts:
-      return ReadTexts(message.texts());
+      return field_.kind() == FieldKind::kText ? ReadTexts(message.texts()) : ReadNames(message.texts());
     case v1::SweepAxis::kDtypes:
       return ReadDtypes(message.dtypes());
     default:
@@ -70,14 +73,25 @@ absl::Status Axis::ReadValues(const v1::SweepAxis& message) {
   }
 }
 
-absl::Status Axis::WrongKind(std::string_view allowed) const {
-  return Refusal(Reason::kInvalidField, path_,
-                 absl::StrCat(field_.text(), " takes ", absl::string_view(allowed.data(), allowed.size())));
+// What an axis over a field of each kind may list.
+absl::Status Axis::WrongKind() const {
+  const auto allowed = [this]() -> std::string {
+    switch (field_.kind()) {
+      case FieldKind::kText:
+        return "texts";
+      case FieldKind::kEnum:
+        return absl::StrCat(field_.IsDtype() ? "dtypes, or " : "", "texts, each ", field_.AllowedNames());
+      case FieldKind::kBool:
+        return absl::StrCat("numbers, each ", field_.AllowedNumbers(), ", or texts, each ", field_.AllowedNames());
+      default:
+        return "numbers, linear or logarithmic";
+    }
+  };
+  return Refusal(Reason::kInvalidField, path_, absl::StrCat(field_.text(), " takes ", allowed()));
 }
 
 absl::Status Axis::ReadNumbers(const v1::SweepAxis& message) {
-  if (field_.kind() == FieldKind::kText) return WrongKind("texts");
-  if (field_.kind() == FieldKind::kDtype) return WrongKind("dtypes");
+  if (field_.kind() == FieldKind::kText || field_.kind() == FieldKind::kEnum) return WrongKind();
   if (message.has_linear()) return ReadRange(message.linear(), /*logarithmic=*/false);
   if (message.has_logarithmic()) return ReadRange(message.logarithmic(), /*logarithmic=*/true);
   const v1::NumberList& list = message.numbers();
@@ -111,9 +125,6 @@ absl::Status Axis::ReadRange(const v1::Range& range, bool logarithmic) {
 }
 
 absl::Status Axis::ReadTexts(const v1::TextList& list) {
-  if (field_.kind() != FieldKind::kText) {
-    return WrongKind(field_.kind() == FieldKind::kDtype ? "dtypes" : "numbers, linear or logarithmic");
-  }
   values_path_ = path_ + ".texts.values";
   if (absl::Status status = CheckCount(list.values_size(), values_path_); !status.ok()) return status;
   texts_.assign(list.values().begin(), list.values().end());
@@ -121,13 +132,29 @@ absl::Status Axis::ReadTexts(const v1::TextList& list) {
   return absl::OkStatus();
 }
 
-absl::Status Axis::ReadDtypes(const v1::DtypeList& list) {
-  if (field_.kind() != FieldKind::kDtype) {
-    return WrongKind(field_.kind() == FieldKind::kText ? "texts" : "numbers, linear or logarithmic");
+// The values of an enum or of a bool by their names.
+absl::Status Axis::ReadNames(const v1::TextList& list) {
+  if (field_.kind() != FieldKind::kEnum && field_.kind() != FieldKind::kBool) return WrongKind();
+  values_path_ = path_ + ".texts.values";
+  if (absl::Status status = CheckCount(list.values_size(), values_path_); !status.ok()) return status;
+  size_ = list.values_size();
+  for (int i = 0; i < size_; ++i) {
+    const std::optional<int> number = field_.NumberOf(list.values(i));
+    if (!number) {
+      return Refusal(
+          Reason::kInvalidField, ValuePath(i),
+          absl::StrCat(catalog::Quoted(list.values(i)), " on ", field_.text(), "; allowed ", field_.AllowedNames()));
+    }
+    numbers_.push_back(*number);
   }
+  return absl::OkStatus();
+}
+
+absl::Status Axis::ReadDtypes(const v1::DtypeList& list) {
+  if (!field_.IsDtype()) return WrongKind();
   values_path_ = path_ + ".dtypes.values";
   if (absl::Status status = CheckCount(list.values_size(), values_path_); !status.ok()) return status;
-  dtypes_.assign(list.values().begin(), list.values().end());
+  numbers_.assign(list.values().begin(), list.values().end());
   size_ = list.values_size();
   return absl::OkStatus();
 }
@@ -137,28 +164,21 @@ std::string Axis::ValuePath(int index) const {
 }
 
 void Axis::Apply(int index, v1::Scenario& scenario) const {
-  switch (field_.kind()) {
-    case FieldKind::kText:
-      return field_.SetText(texts_[index], scenario);
-    case FieldKind::kDtype:
-      return field_.SetDtype(dtypes_[index], scenario);
-    default:
-      return field_.SetNumber(numbers_[index], scenario);
-  }
+  if (field_.kind() == FieldKind::kText) return field_.SetText(texts_[index], scenario);
+  field_.SetNumber(numbers_[index], scenario);
 }
 
 v1::SweepAxis Axis::ToProto() const {
   v1::SweepAxis message;
   message.set_field(field_.text());
-  switch (field_.kind()) {
-    case FieldKind::kText:
-      message.mutable_texts()->mutable_values()->Assign(texts_.begin(), texts_.end());
-      break;
-    case FieldKind::kDtype:
-      message.mutable_dtypes()->mutable_values()->Assign(dtypes_.begin(), dtypes_.end());
-      break;
-    default:
-      message.mutable_numbers()->mutable_values()->Assign(numbers_.begin(), numbers_.end());
+  if (form_ == v1::SweepAxis::kDtypes) {
+    for (const double number : numbers_) message.mutable_dtypes()->add_values(static_cast<v1::Dtype>(number));
+  } else if (field_.kind() == FieldKind::kText) {
+    message.mutable_texts()->mutable_values()->Assign(texts_.begin(), texts_.end());
+  } else if (form_ == v1::SweepAxis::kTexts) {
+    for (const double number : numbers_) message.mutable_texts()->add_values(field_.NameOf(static_cast<int>(number)));
+  } else {
+    message.mutable_numbers()->mutable_values()->Assign(numbers_.begin(), numbers_.end());
   }
   return message;
 }

@@ -25,7 +25,7 @@ class Axis {
 
   const FieldPath& field() const { return field_; }
   int size() const { return size_; }
-  // The values of an axis over a numeric field; empty for others.
+  // The values of an axis, the numbers of an enum's or a bool's; empty for texts.
   const std::vector<double>& numbers() const { return numbers_; }
   // Path of value `index` in the request: "axes[1].numbers.values[3]", or "axes[1].linear".
   std::string ValuePath(int index) const;
@@ -40,18 +40,19 @@ class Axis {
   absl::Status ReadNumbers(const v1::SweepAxis& message);
   absl::Status ReadRange(const v1::Range& range, bool logarithmic);
   absl::Status ReadTexts(const v1::TextList& list);
+  absl::Status ReadNames(const v1::TextList& list);
   absl::Status ReadDtypes(const v1::DtypeList& list);
   absl::Status ReadValues(const v1::SweepAxis& message);
-  absl::Status WrongKind(std::string_view allowed) const;
+  absl::Status WrongKind() const;
 
   std::string path_;         // "axes[1]"
   std::string values_path_;  // "axes[1].numbers.values" or "axes[1].linear"
   bool listed_ = true;       // each value has a path of its own
+  v1::SweepAxis::ValuesCase form_ = v1::SweepAxis::VALUES_NOT_SET;
   FieldPath field_;
   int size_ = 0;
-  std::vector<double> numbers_;  // one of the three is used, after field_.kind()
-  std::vector<std::string> texts_;
-  std::vector<int> dtypes_;
+  std::vector<double> numbers_;     // of every kind but texts
+  std::vector<std::string> texts_;  // of texts
 };
 
 }  // namespace foretoken::rpc

@@ -10,8 +10,13 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-double Figure(const std::optional<double>& value) { return value.value_or(kUnknown); }
-double Figure(const std::optional<Bytes>& value) { return value ? value->value() : kUnknown; }
+double Value(const std::optional<double>& value) { return value.value_or(kUnknown); }
+double Value(const std::optional<Bytes>& value) { return value ? value->value() : kUnknown; }
+
+template <TimeEstimate Estimate::*kTime>
+double TimeOf(const Estimate& e) {
+  return (e.*kTime).time.value();
+}
 
 template <TimeEstimate Estimate::*kTime, double Band::*kEnd>
 double BandEnd(const Estimate& e) {
@@ -30,7 +35,7 @@ double MemoryOf(const Estimate& e) {
 
 template <auto kField>
 double OptionalMemoryOf(const Estimate& e) {
-  return e.memory ? Figure((*e.memory).*kField) : kUnknown;
+  return e.memory ? Value((*e.memory).*kField) : kUnknown;
 }
 
 template <double Throughput::*kField>
@@ -38,15 +43,39 @@ double ThroughputOf(const Estimate& e) {
   return e.throughput.*kField;
 }
 
+template <double EnergyEstimate::*kField>
+double EnergyOf(const Estimate& e) {
+  return e.energy ? (*e.energy).*kField : kUnknown;
+}
+
+template <double CostEstimate::*kField>
+double CostOf(const Estimate& e) {
+  return e.cost ? (*e.cost).*kField : kUnknown;
+}
+
+template <std::optional<double> Estimate::*kField>
+double OptionalOf(const Estimate& e) {
+  return Value(e.*kField);
+}
+
+template <int Estimate::*kField>
+double CountOf(const Estimate& e) {
+  return e.*kField;
+}
+
+double DecodeSteps(const Estimate& e) { return e.decode_steps; }
+
+double Headroom(const Estimate& e) { return e.slo ? Value(e.slo->headroom) : kUnknown; }
+
 using E = Estimate;
 using P = TimeParts;
 using B = OutputBlock;
 
 // The same at every output length.
-constexpr MetricReader Shared(FigureReader of) { return {of, RowShape::kShared, nullptr}; }
+constexpr MetricReader Shared(ValueReader of) { return {of, RowShape::kShared, nullptr}; }
 // Where the row has no column of it.
-constexpr MetricReader PerPoint(FigureReader of) { return {of, RowShape::kPerPoint, nullptr}; }
-constexpr MetricReader Column(FigureReader of, ColumnWriter column) { return {of, RowShape::kColumn, column}; }
+constexpr MetricReader PerPoint(ValueReader of) { return {of, RowShape::kPerPoint, nullptr}; }
+constexpr MetricReader Column(ValueReader of, ColumnWriter column) { return {of, RowShape::kColumn, column}; }
 
 template <B::Column B::*kColumn>
 void Copy(const OutputRow&, const B& block, double* out) {
@@ -63,63 +92,93 @@ constexpr MetricReader DecodePart() {
   return Column(PartOf<&E::decode, kPart>, CopyPart<kColumn>);
 }
 
-template <void (OutputRow::*kFigure)(const B&, double*) const>
-void RowFigure(const OutputRow& row, const B& block, double* out) {
-  (row.*kFigure)(block, out);
+template <void (OutputRow::*kColumn)(const B&, double*) const>
+void RowColumn(const OutputRow& row, const B& block, double* out) {
+  (row.*kColumn)(block, out);
 }
 
 void PerUser(const OutputRow&, const B& block, double* out) {
   for (int i = 0; i < block.count; ++i) out[i] = 1 / block.tpot[i];
 }
 
-constexpr std::array<MetricReader, v1::Metric_ARRAYSIZE> kReaders = {
-    Shared(+[](const E&) { return kUnknown; }),
-    Shared(+[](const E& e) { return e.ttft.time.value(); }),
-    Column(
-        +[](const E& e) { return e.tpot.time.value(); }, Copy<&B::tpot>),
-    Column(
-        +[](const E& e) { return e.e2e.time.value(); }, Copy<&B::e2e>),
-    Shared(BandEnd<&E::ttft, &Band::low>),
-    Shared(BandEnd<&E::ttft, &Band::high>),
-    PerPoint(BandEnd<&E::tpot, &Band::low>),
-    PerPoint(BandEnd<&E::tpot, &Band::high>),
-    PerPoint(BandEnd<&E::e2e, &Band::low>),
-    PerPoint(BandEnd<&E::e2e, &Band::high>),
-    Column(
-        +[](const E& e) { return e.decode_steps; }, Copy<&B::decode_steps>),
-    Column(ThroughputOf<&Throughput::output_tokens_per_second>, Copy<&B::output_tokens_per_second>),
-    Column(ThroughputOf<&Throughput::output_tokens_per_second_per_device>,
-           Copy<&B::output_tokens_per_second_per_device>),
-    Column(ThroughputOf<&Throughput::output_tokens_per_second_per_user>, PerUser),
-    Column(ThroughputOf<&Throughput::requests_per_second>, Copy<&B::requests_per_second>),
-    Shared(PartOf<&E::prefill, &P::compute>),
-    Shared(PartOf<&E::prefill, &P::memory>),
-    Shared(PartOf<&E::prefill, &P::communication>),
-    Shared(PartOf<&E::prefill, &P::host>),
-    Shared(PartOf<&E::prefill, &P::queueing>),
-    DecodePart<&P::compute, &TimePartsColumns::compute>(),
-    DecodePart<&P::memory, &TimePartsColumns::memory>(),
-    DecodePart<&P::communication, &TimePartsColumns::communication>(),
-    DecodePart<&P::host, &TimePartsColumns::host>(),
-    DecodePart<&P::queueing, &TimePartsColumns::queueing>(),
-    Shared(MemoryOf<&MemoryUse::weights>),
-    Column(MemoryOf<&MemoryUse::kv_cache>, RowFigure<&OutputRow::KvCacheBytes>),
-    Shared(MemoryOf<&MemoryUse::activations>),
-    Column(OptionalMemoryOf<&MemoryUse::free>, RowFigure<&OutputRow::FreeBytes>),
-    Column(OptionalMemoryOf<&MemoryUse::largest_batch>, RowFigure<&OutputRow::LargestBatches>),
-    Shared(OptionalMemoryOf<&MemoryUse::kv_tokens_capacity>),
-    PerPoint(OptionalMemoryOf<&MemoryUse::compute_bound_batch>),
-    Column(
-        +[](const E& e) { return Figure(e.mbu); }, RowFigure<&OutputRow::Mbu>),
-    Shared(+[](const E& e) { return Figure(e.mfu); }),
-    PerPoint(+[](const E& e) { return e.slo ? Figure(e.slo->headroom) : kUnknown; }),
-    Shared(+[](const E& e) { return static_cast<double>(e.waves); }),
-    Shared(+[](const E& e) { return static_cast<double>(e.devices); }),
-    PerPoint(+[](const E& e) { return e.energy ? e.energy->joules_per_request : kUnknown; }),
-    PerPoint(+[](const E& e) { return e.energy ? e.energy->joules_per_output_token : kUnknown; }),
-    PerPoint(+[](const E& e) { return e.cost ? e.cost->per_request : kUnknown; }),
-    PerPoint(+[](const E& e) { return e.cost ? e.cost->per_million_output_tokens : kUnknown; }),
+// A metric beside what reads it.
+struct MetricRow {
+  v1::Metric metric;
+  MetricReader reader;
 };
+
+constexpr MetricRow kRows[] = {
+    {v1::METRIC_TTFT_SECONDS, Shared(TimeOf<&E::ttft>)},
+    {v1::METRIC_TPOT_SECONDS, Column(TimeOf<&E::tpot>, Copy<&B::tpot>)},
+    {v1::METRIC_E2E_SECONDS, Column(TimeOf<&E::e2e>, Copy<&B::e2e>)},
+    {v1::METRIC_TTFT_LOW_SECONDS, Shared(BandEnd<&E::ttft, &Band::low>)},
+    {v1::METRIC_TTFT_HIGH_SECONDS, Shared(BandEnd<&E::ttft, &Band::high>)},
+    {v1::METRIC_TPOT_LOW_SECONDS, PerPoint(BandEnd<&E::tpot, &Band::low>)},
+    {v1::METRIC_TPOT_HIGH_SECONDS, PerPoint(BandEnd<&E::tpot, &Band::high>)},
+    {v1::METRIC_E2E_LOW_SECONDS, PerPoint(BandEnd<&E::e2e, &Band::low>)},
+    {v1::METRIC_E2E_HIGH_SECONDS, PerPoint(BandEnd<&E::e2e, &Band::high>)},
+    {v1::METRIC_DECODE_STEPS, Column(DecodeSteps, Copy<&B::decode_steps>)},
+    {v1::METRIC_OUTPUT_TOKENS_PER_SECOND,
+     Column(ThroughputOf<&Throughput::output_tokens_per_second>, Copy<&B::output_tokens_per_second>)},
+    {v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_DEVICE,
+     Column(ThroughputOf<&Throughput::output_tokens_per_second_per_device>,
+            Copy<&B::output_tokens_per_second_per_device>)},
+    {v1::METRIC_OUTPUT_TOKENS_PER_SECOND_PER_USER,
+     Column(ThroughputOf<&Throughput::output_tokens_per_second_per_user>, PerUser)},
+    {v1::METRIC_REQUESTS_PER_SECOND,
+     Column(ThroughputOf<&Throughput::requests_per_second>, Copy<&B::requests_per_second>)},
+    {v1::METRIC_PREFILL_COMPUTE_SECONDS, Shared(PartOf<&E::prefill, &P::compute>)},
+    {v1::METRIC_PREFILL_MEMORY_SECONDS, Shared(PartOf<&E::prefill, &P::memory>)},
+    {v1::METRIC_PREFILL_COMMUNICATION_SECONDS, Shared(PartOf<&E::prefill, &P::communication>)},
+    {v1::METRIC_PREFILL_HOST_SECONDS, Shared(PartOf<&E::prefill, &P::host>)},
+    {v1::METRIC_PREFILL_QUEUEING_SECONDS, Shared(PartOf<&E::prefill, &P::queueing>)},
+    {v1::METRIC_DECODE_COMPUTE_SECONDS, DecodePart<&P::compute, &TimePartsColumns::compute>()},
+    {v1::METRIC_DECODE_MEMORY_SECONDS, DecodePart<&P::memory, &TimePartsColumns::memory>()},
+    {v1::METRIC_DECODE_COMMUNICATION_SECONDS, DecodePart<&P::communication, &TimePartsColumns::communication>()},
+    {v1::METRIC_DECODE_HOST_SECONDS, DecodePart<&P::host, &TimePartsColumns::host>()},
+    {v1::METRIC_DECODE_QUEUEING_SECONDS, DecodePart<&P::queueing, &TimePartsColumns::queueing>()},
+    {v1::METRIC_WEIGHT_BYTES, Shared(MemoryOf<&MemoryUse::weights>)},
+    {v1::METRIC_KV_CACHE_BYTES, Column(MemoryOf<&MemoryUse::kv_cache>, RowColumn<&OutputRow::KvCacheBytes>)},
+    {v1::METRIC_ACTIVATION_BYTES, Shared(MemoryOf<&MemoryUse::activations>)},
+    {v1::METRIC_FREE_BYTES, Column(OptionalMemoryOf<&MemoryUse::free>, RowColumn<&OutputRow::FreeBytes>)},
+    {v1::METRIC_LARGEST_BATCH,
+     Column(OptionalMemoryOf<&MemoryUse::largest_batch>, RowColumn<&OutputRow::LargestBatches>)},
+    {v1::METRIC_KV_TOKENS_CAPACITY, Shared(OptionalMemoryOf<&MemoryUse::kv_tokens_capacity>)},
+    {v1::METRIC_COMPUTE_BOUND_BATCH, PerPoint(OptionalMemoryOf<&MemoryUse::compute_bound_batch>)},
+    {v1::METRIC_MBU, Column(OptionalOf<&E::mbu>, RowColumn<&OutputRow::Mbu>)},
+    {v1::METRIC_MFU, Shared(OptionalOf<&E::mfu>)},
+    {v1::METRIC_SLO_HEADROOM, PerPoint(Headroom)},
+    {v1::METRIC_WAVES, Shared(CountOf<&E::waves>)},
+    {v1::METRIC_DEVICES, Shared(CountOf<&E::devices>)},
+    {v1::METRIC_JOULES_PER_REQUEST, PerPoint(EnergyOf<&EnergyEstimate::joules_per_request>)},
+    {v1::METRIC_JOULES_PER_OUTPUT_TOKEN, PerPoint(EnergyOf<&EnergyEstimate::joules_per_output_token>)},
+    {v1::METRIC_COST_PER_REQUEST, PerPoint(CostOf<&CostEstimate::per_request>)},
+    {v1::METRIC_COST_PER_MILLION_OUTPUT_TOKENS, PerPoint(CostOf<&CostEstimate::per_million_output_tokens>)},
+};
+
+// How many rows a metric has.
+constexpr int CountRows(int metric) {
+  int count = 0;
+  for (const MetricRow& row : kRows) count += row.metric == metric ? 1 : 0;
+  return count;
+}
+
+// The first metric without a row of its own; Metric_ARRAYSIZE: there is none.
+constexpr int FirstWithoutItsRow() {
+  int metric = v1::METRIC_UNSPECIFIED + 1;
+  while (metric < v1::Metric_ARRAYSIZE && CountRows(metric) == 1) ++metric;
+  return metric;
+}
+static_assert(FirstWithoutItsRow() == v1::Metric_ARRAYSIZE, "every value of v1.Metric has exactly one row in kRows");
+
+using Readers = std::array<MetricReader, v1::Metric_ARRAYSIZE>;
+
+constexpr Readers ByMetric() {
+  Readers readers = {};
+  for (const MetricRow& row : kRows) readers[static_cast<size_t>(row.metric)] = row.reader;
+  return readers;
+}
+constexpr Readers kReaders = ByMetric();
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The one table from a sweep's metric to its figure in an estimate.
+// Where a sweep's metric stands in an estimate: one named row a metric (sweep_metric.cc). A metric without a row does
+// not compile.
 #ifndef FORETOKEN_SERVER_RPC_SWEEP_SWEEP_METRIC_H_
 #define FORETOKEN_SERVER_RPC_SWEEP_SWEEP_METRIC_H_
 
@@ -8,18 +9,22 @@
 
 namespace foretoken::rpc {
 
-// Reads one figure, in the unit of the metric's name; a quiet NaN where it is not known.
-using FigureReader = double (*)(const Estimate&);
-// Writes that figure for every point of a block.
+// Reads one metric in the unit of its name; a quiet NaN where the value is not known.
+using ValueReader = double (*)(const Estimate&);
+// Writes the metric for every point of a block.
 using ColumnWriter = void (*)(const OutputRow& row, const OutputBlock& block, double* out);
 
-// How a figure lies along a row of output lengths.
-enum class RowShape { kShared, kColumn, kPerPoint };
+// How a metric varies along a row of output lengths.
+enum class RowShape {
+  kShared,    // one value for the whole row
+  kColumn,    // a value per point, which the row computes as a column
+  kPerPoint,  // a value per point, read from an estimate of each point
+};
 
 struct MetricReader {
-  FigureReader of;      // never null
-  RowShape shape;       // kPerPoint: by an estimate of each point
-  ColumnWriter column;  // of kColumn
+  ValueReader of = nullptr;  // null for METRIC_UNSPECIFIED only
+  RowShape shape = RowShape::kShared;
+  ColumnWriter column = nullptr;  // null unless kColumn
 };
 
 // REQUIRES: a declared value other than METRIC_UNSPECIFIED.

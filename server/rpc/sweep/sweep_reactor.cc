@@ -15,7 +15,7 @@ namespace {
 class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
  public:
   SweepReactor(grpc::CallbackServerContext* context, const v1::SweepRequest* request, const ServiceDeps& deps)
-      : request_(request), deps_(deps), call_(*context, *deps.metrics, ops::Rpc::kSweep) {
+      : request_(request), deps_(deps), call_(*context, *deps.metrics, ops::RpcOf<v1::SweepRequest>()) {
     deps_.sweeps->Run([this] { Begin(); });
   }
 

@@ -34,6 +34,7 @@ SweepRunner::SweepRunner(SweepPlan plan)
     : plan_(std::move(plan)),
       scenario_(plan_.base),
       reader_(*plan_.snapshot, plan_.now),
+      estimator_(reader_, *plan_.snapshot),
       indices_(plan_.axes.size(), 0),
       has_rows_(IsRisingOutput(plan_.axes.back())) {
   for (const v1::Metric metric : plan_.metrics) readers_.push_back(&ReaderOf(metric));
@@ -104,7 +105,7 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk&
 int SweepRunner::ComputePoints(int row, int most, v1::SweepChunk& chunk) {
   if (has_rows_ && !row_tried_) {
     ReadPoint();
-    reader_.MakeRow(row_);
+    estimator_.MakeRow(row_);
     row_tried_ = true;
   }
   if (row_) {
@@ -154,7 +155,7 @@ void SweepRunner::WritePerPoint(int row) {
 }
 
 void SweepRunner::ComputePoint(int row, v1::SweepChunk& chunk) {
-  const absl::Status status = reader_.Estimate(Detail(), estimate_);
+  const absl::Status status = estimator_.Estimate(Detail(), estimate_);
   if (!status.ok()) return WriteRefusal(status, row, chunk);
   for (size_t i = 0; i < readers_.size(); ++i) columns_[i][row] = readers_[i]->of(estimate_);
   chunk.set_provenances(row, static_cast<v1::Provenance>(estimate_.decode.provenance));

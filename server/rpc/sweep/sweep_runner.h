@@ -16,6 +16,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "foretoken/v1/sweep.pb.h"
+#include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 #include "server/rpc/sweep/frontier.h"
 #include "server/rpc/sweep/sweep_metric.h"
@@ -65,6 +66,7 @@ class SweepRunner {
   std::vector<const MetricReader*> readers_;  // of plan_.metrics
   v1::Scenario scenario_;                     // the base with the axes' values of the current point
   ScenarioReader reader_;
+  ScenarioEstimator estimator_;
   Estimate estimate_;
   std::vector<int> indices_;  // of the current point, per axis
   std::array<bool, kNumParts> changed_ = {};

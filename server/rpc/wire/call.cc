@@ -8,26 +8,21 @@
 namespace foretoken::rpc {
 namespace {
 
-bool IsWrite(ops::Rpc rpc) {
-  return rpc == ops::Rpc::kRegisterHardware || rpc == ops::Rpc::kRegisterModel || rpc == ops::Rpc::kDeleteHardware ||
-         rpc == ops::Rpc::kDeleteModel || rpc == ops::Rpc::kRollbackHardware || rpc == ops::Rpc::kRollbackModel;
-}
-
 // Faults of ours or of the store, and every write: few lines, each worth reading.
-void LogIfNotable(ops::Rpc rpc, const absl::Status& status) {
+void LogIfNotable(const ops::Rpc& rpc, const absl::Status& status) {
   const bool fault = absl::IsInternal(status) || absl::IsUnknown(status) || absl::IsUnavailable(status);
-  if (!fault && !IsWrite(rpc)) return;
+  if (!fault && !rpc.writes) return;
   ops::Log(
       fault ? ops::LogLevel::kError : ops::LogLevel::kInfo, "call",
-      {{"method", std::string(ops::NameOf(rpc).method)},
+      {{"method", rpc.method},
        {"code", absl::StatusCodeToString(status.code())},
        {"message", Truncate(std::string_view(status.message().data(), status.message().size()), kMaxMessageBytes)}});
 }
 
 }  // namespace
 
-Call::Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, ops::Rpc rpc)
-    : context_(&context), metrics_(&metrics), rpc_(rpc) {
+Call::Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, const ops::Rpc& rpc)
+    : context_(&context), metrics_(&metrics), rpc_(&rpc) {
   metrics.CallStarted(rpc);
 }
 
@@ -40,8 +35,8 @@ grpc::Status Call::End(absl::Status status) const {
     status = absl::DeadlineExceededError(status.message());
   }
   grpc::Status result = ToGrpcStatus(status);
-  metrics_->CallHandled(rpc_, result.error_code(), std::chrono::steady_clock::now() - start_);
-  LogIfNotable(rpc_, status);
+  metrics_->CallHandled(*rpc_, result.error_code(), std::chrono::steady_clock::now() - start_);
+  LogIfNotable(*rpc_, status);
   return result;
 }
 

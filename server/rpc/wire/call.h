@@ -10,6 +10,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/ops/metrics.h"
+#include "server/ops/rpcs.h"
 #include "server/ops/worker_pool.h"
 
 namespace foretoken::rpc {
@@ -17,7 +18,7 @@ namespace foretoken::rpc {
 // One call, from its start to its end. Copies stand for the same call: End is called once among them.
 class Call {
  public:
-  Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, ops::Rpc rpc);
+  Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, const ops::Rpc& rpc);
 
   // Whether the caller cancelled or its deadline passed: asked between units of work. Cheap; thread-safe.
   bool Cancelled() const;
@@ -28,16 +29,17 @@ class Call {
  private:
   const grpc::CallbackServerContext* context_;
   ops::Metrics* metrics_;
-  ops::Rpc rpc_;
+  const ops::Rpc* rpc_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Answers a unary call with `body(call)`, which gives an absl::Status: on `pool`, or at once where it is null.
-template <typename Body>
-grpc::ServerUnaryReactor* Serve(grpc::CallbackServerContext* context, ops::Metrics& metrics, ops::Rpc rpc,
+// Answers the unary call of `request` with `body(call)`, which gives an absl::Status: on `pool`, or at once where it is
+// null.
+template <typename Request, typename Body>
+grpc::ServerUnaryReactor* Serve(grpc::CallbackServerContext* context, const Request*, ops::Metrics& metrics,
                                 ops::WorkerPool* pool, Body body) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  auto run = [reactor, call = Call(*context, metrics, rpc), body = std::move(body)] {
+  auto run = [reactor, call = Call(*context, metrics, ops::RpcOf<Request>()), body = std::move(body)] {
     reactor->Finish(call.End(body(call)));
   };
   if (pool == nullptr) {

@@ -1,12 +1,12 @@
 // Scenarios with a draft model and with a prefill side.
-#ifndef FORETOKEN_TESTS_RPC_SIDES_FIXTURE_H_
-#define FORETOKEN_TESTS_RPC_SIDES_FIXTURE_H_
+#ifndef FORETOKEN_TESTS_RPC_SECONDARY_FIXTURE_H_
+#define FORETOKEN_TESTS_RPC_SECONDARY_FIXTURE_H_
 
 #include "tests/rpc/service_fixture.h"
 
 namespace foretoken::rpc {
 
-class SidesTest : public ServiceTest {
+class SecondaryTest : public ServiceTest {
  protected:
   static v1::Scenario Speculative() {
     v1::Scenario scenario = Scenario(4, 1000, 100);
@@ -51,4 +51,4 @@ class SidesTest : public ServiceTest {
 
 }  // namespace foretoken::rpc
 
-#endif  // FORETOKEN_TESTS_RPC_SIDES_FIXTURE_H_
+#endif  // FORETOKEN_TESTS_RPC_SECONDARY_FIXTURE_H_

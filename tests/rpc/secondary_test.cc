@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/rpc/sides_fixture.h"
+#include "tests/rpc/secondary_fixture.h"
 
 namespace foretoken::rpc {
 namespace {
 
 using ::testing::ElementsAre;
 
-TEST_F(SidesTest, ASpeculativeRoundMakesTheTimePerToken) {
+TEST_F(SecondaryTest, ASpeculativeRoundMakesTheTimePerToken) {
   const v1::Estimate e = MustEstimate(Speculative());
   const v1::SpeculativeRound& round = e.speculative_round();
   EXPECT_NEAR(round.accepted_tokens(), 3.3616, 1e-9);
@@ -23,7 +23,7 @@ TEST_F(SidesTest, ASpeculativeRoundMakesTheTimePerToken) {
 }
 
 // The draft's dtypes follow from itself: fp8 weights asked of both, or of the draft alone.
-TEST_F(SidesTest, TheDraftHasDtypesOfItsOwn) {
+TEST_F(SecondaryTest, TheDraftHasDtypesOfItsOwn) {
   v1::Scenario scenario = Speculative();
   const double bf16 = MustEstimate(scenario).memory().weight_bytes();
   scenario.mutable_speculative_decoding()->mutable_draft_deployment()->set_weight_dtype(v1::DTYPE_FP8);
@@ -34,7 +34,7 @@ TEST_F(SidesTest, TheDraftHasDtypesOfItsOwn) {
   EXPECT_LT(MustEstimate(scenario).memory().weight_bytes(), draft);
 }
 
-TEST_F(SidesTest, BothSidesAreTold) {
+TEST_F(SecondaryTest, BothSidesAreTold) {
   const v1::Estimate e = MustEstimate(Disaggregated());
   const v1::DisaggregatedUse& use = e.disaggregated_use();
   EXPECT_EQ(use.prefill_devices(), 4);
@@ -49,7 +49,7 @@ TEST_F(SidesTest, BothSidesAreTold) {
 }
 
 // Absent, the prefill side is as the scenario: its hardware and its deployment.
-TEST_F(SidesTest, TheSidesShareWhatIsNotGiven) {
+TEST_F(SecondaryTest, TheSidesShareWhatIsNotGiven) {
   v1::Scenario scenario = Disaggregated();
   scenario.mutable_deployment()->set_tensor_parallel(2);
   scenario.mutable_disaggregated_prefill()->clear_hardware();
@@ -59,7 +59,7 @@ TEST_F(SidesTest, TheSidesShareWhatIsNotGiven) {
 }
 
 // A sweep over a side's field, and over the hardware that the sides share, reads the parts again.
-TEST_F(SidesTest, SweepsVaryTheSides) {
+TEST_F(SecondaryTest, SweepsVaryTheSides) {
   v1::SweepRequest request;
   *request.mutable_base() = Disaggregated();
   request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();
@@ -83,7 +83,7 @@ TEST_F(SidesTest, SweepsVaryTheSides) {
   EXPECT_TRUE(std::isnan(chunk.columns(3).values(0)));  // no price
 }
 
-TEST_F(SidesTest, SweepsVaryTheDraft) {
+TEST_F(SecondaryTest, SweepsVaryTheDraft) {
   v1::SweepRequest request;
   *request.mutable_base() = Speculative();
   v1::SweepAxis& drafts = *request.add_axes();
@@ -113,7 +113,7 @@ TEST_F(SidesTest, SweepsVaryTheDraft) {
 }
 
 // The figures of the prefill side's hardware can be varied by themselves, also where it is the scenario's.
-TEST_F(SidesTest, SweepsVaryTheFiguresOfASide) {
+TEST_F(SecondaryTest, SweepsVaryTheFiguresOfASide) {
   v1::SweepRequest request;
   *request.mutable_base() = Disaggregated();
   request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();
@@ -129,7 +129,7 @@ TEST_F(SidesTest, SweepsVaryTheFiguresOfASide) {
   EXPECT_EQ(chunk.columns(1).values(0), chunk.columns(1).values(1));
 }
 
-TEST_F(SidesTest, EnergyAndCost) {
+TEST_F(SecondaryTest, EnergyAndCost) {
   v1::Scenario scenario = Scenario(4, 1000, 100);
   EXPECT_FALSE(MustEstimate(scenario).has_cost());
   scenario.mutable_deployment()->set_price_per_device_hour(7.2);
