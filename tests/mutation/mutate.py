@@ -5,6 +5,7 @@ the copy once and runs them against each fault (README.md).
 """
 
 import argparse
+import contextlib
 import os
 import re
 import signal
@@ -85,16 +86,19 @@ def build(binaries, jobs):
 
 
 def output_of(command, environment, timeout):
-    """(exit code, output); no code where the time was over. Ends what the command started too."""
+    """(exit code, output); no code where the time was over. Ends what the command left running."""
     process = subprocess.Popen(command, env=environment, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
     try:
         output, _ = process.communicate(timeout=timeout)
-        return process.returncode, output.decode(errors="replace")
+        code = process.returncode
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return None, output.decode(errors="replace")
+        code = None
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return code, output.decode(errors="replace")
 
 
 def run_binary(binary, fault_number, timeout):
