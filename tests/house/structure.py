@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Measures the structure of the code: functions, files, folders, and which room includes which.
 
     tests/house/structure.py            prints the table

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Records the replies to random questions, and compares them with those of another build: a redesign changes none.
 
     tests/integration/recorded_replies.py record FILE       asks seeded questions until 1,000 were answered, writes all
