@@ -59,7 +59,8 @@ Efficiencies OfFewLanes(double weight_read) {
   return efficiencies;
 }
 
-// docs/model/step.md, "A calibration on another device": 4.42 / 2.039 of an A100; 1.44 times the lanes are 1.2 times the balance.
+// docs/model/step.md, "A calibration on another device": 4.42 / 2.039 of an A100; 1.44 times the lanes are 1.2 times
+// the balance.
 TEST(TransferredToTest, MoreLanesReadMore) {
   Hardware hardware = A100();
   EXPECT_NEAR(VectorBalance(hardware), std::sqrt(19.5) / 2.039, 1e-6);
