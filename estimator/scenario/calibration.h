@@ -42,7 +42,7 @@ struct LargestDegrees {
   int tensor_parallel = 0;
   int pipeline_parallel = 0;
 
-  void Add(const Deployment& sample) {
+  void Add(const Parallelism& sample) {
     tensor_parallel = std::max(tensor_parallel, sample.tensor_parallel);
     pipeline_parallel = std::max(pipeline_parallel, sample.pipeline_parallel);
   }

@@ -17,25 +17,27 @@ class OperatorTimes {
   void Add(const OperatorCost& cost) {
     communication_ += cost.communication;
     if (!(cost.compute.value() > 0)) {
-      beside_.memory += cost.memory;
+      traffic_ += cost.memory;
     } else if (count_ < kRoom) {
-      compute_[count_] = cost.compute.value();
-      memory_[count_++] = cost.memory.value();
+      compute_time_[count_] = cost.compute.value();
+      memory_time_[count_++] = cost.memory.value();
     } else {
-      AddAlone(cost);
+      const Overlap roofline = RooflineAlone(cost.compute, cost.memory, exponent_);
+      compute_ += cost.compute * roofline.first;
+      traffic_ += cost.memory * roofline.second;
     }
   }
 
   TimeParts Sum(double exponent) {
     for (size_t i = 0; i < count_; ++i) {
-      const Overlap roofline = SmoothMax(Seconds(compute_[i]), Seconds(memory_[i]), exponent);
-      compute_[i] *= roofline.first;
-      memory_[i] *= roofline.second;
+      const Overlap roofline = SmoothMax(Seconds(compute_time_[i]), Seconds(memory_time_[i]), exponent);
+      compute_time_[i] *= roofline.first;
+      memory_time_[i] *= roofline.second;
     }
-    TimeParts parts{.compute = beside_.compute, .memory = beside_.memory, .communication = communication_};
+    TimeParts parts{.compute = compute_, .memory = traffic_, .communication = communication_};
     for (size_t i = 0; i < count_; ++i) {
-      parts.compute += Seconds(compute_[i]);
-      parts.memory += Seconds(memory_[i]);
+      parts.compute += Seconds(compute_time_[i]);
+      parts.memory += Seconds(memory_time_[i]);
     }
     return parts;
   }
@@ -43,18 +45,18 @@ class OperatorTimes {
  private:
   static constexpr size_t kRoom = 24;  // no bundled model's step has more operators with a roofline
 
-  [[gnu::noinline]] void AddAlone(const OperatorCost& cost) {
-    const TimeParts parts = cost.Parts(exponent_);
-    beside_.compute += parts.compute;
-    beside_.memory += parts.memory;
+  // Not inlined and by value, so that Add keeps everything else in registers.
+  [[gnu::noinline]] static Overlap RooflineAlone(Seconds compute, Seconds memory, double exponent) {
+    return SmoothMax(compute, memory, exponent);
   }
 
   double exponent_;
   size_t count_ = 0;
   Seconds communication_;
-  TimeParts beside_;                   // of operators without a roofline, and of those past kRoom
-  std::array<double, kRoom> compute_;  // the first count_
-  std::array<double, kRoom> memory_;
+  Seconds compute_;                         // of operators past kRoom
+  Seconds traffic_;                         // memory time of operators past kRoom, and of those without a roofline
+  std::array<double, kRoom> compute_time_;  // the first count_
+  std::array<double, kRoom> memory_time_;
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_F(HardwareFitTest, SuspiciousSamplesAreUsed) {
   truth_.weight_read = 0.1;
   const absl::StatusOr<HardwareFit> fit = FitHardware({}, Campaign());
   ASSERT_TRUE(fit.ok()) << fit.status();
-  EXPECT_FALSE(fit->suspicious.empty());
+  ASSERT_FALSE(fit->suspicious.empty());
   EXPECT_THAT(fit->suspicious[0].reason, HasSubstr("times what the parent predicts"));
 }
 
