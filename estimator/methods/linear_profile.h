@@ -7,7 +7,7 @@
 // Its source counts O steps after prefill, so latencies hold O + 1 entries and TPOT = (E2E - TTFT) / O. Its code sums
 // i = 0 .. O - 1, which is what is computed here; its README sums i = 1 .. O: B s_kv O / BW_eff more.
 //
-// Example (OPT-6.7B on an A100 at an effective 1,200 GB/s, by the source's own figures):
+// Example (OPT-6.7B on an A100 at an effective 1,200 GB/s, by the source's own values):
 //
 //   LinearPrefill(1024, 13036.08);                                      // 78.55 ms
 //   const LinearDecode decode = {.weights = Gigabytes(13.4), ...};

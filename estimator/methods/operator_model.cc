@@ -54,10 +54,11 @@ void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Wa
 }
 
 // The scenario with one output length in place of a distribution; null if it has no distribution.
-std::unique_ptr<const Scenario> WithBatchLength(const Scenario& asked) {
-  if (!asked.workload.output_lengths) return nullptr;
-  auto scenario = std::make_unique<Scenario>(asked);
-  scenario->workload = WithBatchLength(asked.workload, asked.deployment.PerReplica(asked.workload.batch_size));
+std::unique_ptr<const Scenario> WithBatchLength(const Scenario& requested) {
+  if (!requested.workload.output_lengths) return nullptr;
+  auto scenario = std::make_unique<Scenario>(requested);
+  scenario->workload =
+      WithBatchLength(requested.workload, requested.deployment.PerReplica(requested.workload.batch_size));
   return scenario;
 }
 
@@ -120,11 +121,11 @@ OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   return {&calibration->efficiencies, ProvenanceOf(*calibration), calibration};
 }
 
-absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate) {
-  if (absl::Status supported = CheckSupported(*asked.model, "model_id"); !supported.ok()) return supported;
-  const std::unique_ptr<const Scenario> adjusted = WithBatchLength(asked);
-  const Scenario& scenario = adjusted ? *adjusted : asked;
+  if (absl::Status supported = CheckSupported(*requested.model, "model_id"); !supported.ok()) return supported;
+  const std::unique_ptr<const Scenario> adjusted = WithBatchLength(requested);
+  const Scenario& scenario = adjusted ? *adjusted : requested;
   const DerivedModel& derived = memo.Get(scenario, efficiencies);
   if (!derived.model.ok()) return derived.model.status();
   const StepModel& model = *derived.model;
@@ -144,11 +145,12 @@ absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& effici
   return absl::OkStatus();
 }
 
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& requested, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail) {
   StepModelMemo memo;
   Estimate estimate;
-  if (absl::Status status = FillOperatorModel(asked, efficiencies, provenance, detail, memo, estimate); !status.ok()) {
+  if (absl::Status status = FillOperatorModel(requested, efficiencies, provenance, detail, memo, estimate);
+      !status.ok()) {
     return status;
   }
   return estimate;

@@ -29,11 +29,11 @@ OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
 // Fills `estimate`, whose old content is lost; after an error its content is undefined. Errors: kUnsupportedModel;
 // those of MakeStepModel; those of Serve (serve.h).
-absl::Status FillOperatorModel(const Scenario& asked, const Efficiencies& efficiencies, Provenance provenance,
+absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& efficiencies, Provenance provenance,
                                const Detail& detail, StepModelMemo& memo, Estimate& estimate);
 
 // The same for one scenario.
-absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& asked, const Efficiencies& efficiencies,
+absl::StatusOr<Estimate> EstimateOperatorModel(const Scenario& requested, const Efficiencies& efficiencies,
                                                Provenance provenance, const Detail& detail);
 
 }  // namespace foretoken
