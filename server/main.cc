@@ -1,4 +1,4 @@
-// foretokend: tells how long LLM requests will take. See --help.
+// foretokend: the server that predicts how long LLM requests take. See --help.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -35,7 +35,7 @@ namespace {
 using ops::Log;
 using ops::LogLevel;
 
-// The name under which health tells of the store. The server serves without it.
+// The name under which the health service reports the store. The server serves without a store.
 constexpr char kStoreHealth[] = "foretoken.catalog.store";
 
 // Calls that wait for the store at once.
@@ -107,13 +107,13 @@ class CatalogLog {
   std::set<std::pair<std::string, int64_t>> skipped_;
 };
 
-// Follows the store, at its news or after `interval`, until told to stop.
+// Follows the store, when it reports changes or after `interval`, until `stop`.
 void KeepFresh(catalog::Catalog& catalog, absl::Duration interval, ops::GrpcServer& server, absl::Notification& stop) {
   CatalogLog log;
   while (!stop.HasBeenNotified()) {
     log.Tell(catalog.Refresh(), catalog);
     server.SetServing(kStoreHealth, !catalog.status().stale);
-    catalog.WaitForNews(interval);
+    catalog.WaitForChange(interval);
   }
 }
 

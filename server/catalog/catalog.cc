@@ -10,9 +10,9 @@
 namespace foretoken::catalog {
 namespace {
 
-// How long a store may take to tell what it says that it knows; all of it is read then.
-constexpr absl::Duration kNewsTimeout = absl::Seconds(1);
-// How long Refresh asks for the store's revision: shorter than kStaleAfter, so that a silent store is told in time.
+// How long a store may take to list changes up to a revision that it has; after that all of the store is read.
+constexpr absl::Duration kChangesTimeout = absl::Seconds(1);
+// How long Refresh asks for the store's revision: shorter than kStaleAfter, so that a silent store is noticed in time.
 constexpr absl::Duration kRefreshTimeout = absl::Seconds(2);
 
 // Generations are drawn from one counter, so that no two snapshots of any catalog share one.
@@ -23,17 +23,9 @@ uint64_t NextGeneration() {
 
 }  // namespace
 
-void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec) {
-  const auto before = HardwareKind::Find(snapshot, spec.id());
-  if (!before.ok()) return;
-  const v1::HardwareSpec& kept = (*before)->entry.spec();
-  if (spec.linear_profiles_size() == 0) *spec.mutable_linear_profiles() = kept.linear_profiles();
-  if (spec.calibrations_size() == 0) *spec.mutable_calibrations() = kept.calibrations();
-}
-
 Catalog::Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock)
     : clock_(std::move(clock)), overlay_(std::move(bundle)), store_(std::move(store)) {
-  store_->OnNews([this] { Wake(); });
+  store_->OnChange([this] { Wake(); });
 }
 
 absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Bundle bundle, std::unique_ptr<CatalogStore> store,
@@ -105,7 +97,7 @@ absl::Status Catalog::Follow(int64_t reach) {
   const int64_t after = Revision();
   if (after == reach) return absl::OkStatus();
   if (after > reach) return ReadWhole();  // the store was put back
-  auto changes = store_->ReadChanges(after, reach, absl::Now() + kNewsTimeout);
+  auto changes = store_->ReadChanges(after, reach, absl::Now() + kChangesTimeout);
   if (!changes.ok()) return changes.status();
   if (!*changes) return ReadWhole();
   absl::MutexLock lock(&state_mutex_);
@@ -147,15 +139,15 @@ bool Catalog::FullReadingIsDue() const {
 
 absl::Status Catalog::Refresh() { return Agree(FullReadingIsDue(), absl::Now() + kRefreshTimeout); }
 
-void Catalog::WaitForNews(absl::Duration timeout) {
-  absl::MutexLock lock(&news_mutex_);
-  news_mutex_.AwaitWithTimeout(absl::Condition(&news_), timeout);
-  news_ = false;
+void Catalog::WaitForChange(absl::Duration timeout) {
+  absl::MutexLock lock(&changed_mutex_);
+  changed_mutex_.AwaitWithTimeout(absl::Condition(&changed_), timeout);
+  changed_ = false;
 }
 
 void Catalog::Wake() {
-  absl::MutexLock lock(&news_mutex_);
-  news_ = true;
+  absl::MutexLock lock(&changed_mutex_);
+  changed_ = true;
 }
 
 }  // namespace foretoken::catalog

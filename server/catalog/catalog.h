@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/catalog/entries/bundle.h"
+#include "server/catalog/entries/hardware_draft.h"
 #include "server/catalog/entries/overlay.h"
 #include "server/catalog/entries/snapshot.h"
 #include "server/catalog/store/store.h"
@@ -46,10 +47,6 @@ struct CatalogStatus {
   std::vector<v1::SkippedEntry> skipped;
 };
 
-// Copies the linear profiles and the calibrations of the entry that `spec` replaces, unless it lists its own: they
-// outlive a change of the figures.
-void KeepProfiles(const Snapshot& snapshot, v1::HardwareSpec& spec);
-
 // Thread-safe. Snapshots that a call holds stay valid; a thread keeps the last one it asked for alive until it asks
 // again. No lock is held while the store is waited for.
 class Catalog {
@@ -58,10 +55,10 @@ class Catalog {
 
   // Without an answer of the store for this long, the snapshot is marked as stale.
   static constexpr absl::Duration kStaleAfter = absl::Seconds(3);
-  // How often all of the store is read, whatever its news tell.
+  // How often all of the store is read, whether or not it reported changes.
   static constexpr absl::Duration kFullReadingInterval = absl::Seconds(30);
 
-  // Overlays the store's entries on the bundle. An entry of the store that cannot be read is skipped and told by
+  // Overlays the store's entries on the bundle. An entry of the store that cannot be read is skipped and listed by
   // status(). Errors: kStoreUnavailable.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
@@ -73,6 +70,8 @@ class Catalog {
   // so needs it. Field paths are relative to the request ("spec.id", "etag").
   // Errors: kInvalidField, and those of CatalogStore::Write.
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
+  // The same for a spec that was parsed before. Catches up with the store unless the draft has inherited already.
+  absl::StatusOr<v1::HardwareEntry> PutHardware(HardwareDraft draft, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
 
   // Deletes a registered entry. Errors: kUnknownId, kInvalidField, kBundledEntry, and those of CatalogStore::Write.
@@ -95,15 +94,15 @@ class Catalog {
   absl::StatusOr<std::vector<StoredRevision>> History(EntryKind kind, const std::string& id);
 
   // Follows the store where it moved, and reads all of it now and then. The server calls it after each
-  // WaitForNews. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
+  // WaitForChange. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.
   absl::Status Refresh();
 
   // Follows the store to where it is now: what a write adds to must not be an older version of it.
   // Errors: kStoreUnavailable: nothing was written, and should not be.
   absl::Status CatchUp(absl::Time deadline);
 
-  // Returns when the store has news, after Wake, or after `timeout`.
-  void WaitForNews(absl::Duration timeout);
+  // Returns when the store has changed, after Wake, or after `timeout`.
+  void WaitForChange(absl::Duration timeout);
   void Wake();
 
   CatalogStatus status() const;
@@ -112,7 +111,7 @@ class Catalog {
  private:
   Catalog(Bundle bundle, std::unique_ptr<CatalogStore> store, Clock clock);
 
-  // Reads what the store tells; no lock is held meanwhile.
+  // Both ask the store; no lock is held meanwhile.
   absl::Status ReadWhole();
   absl::Status Follow(int64_t reach);
   // Asks the store for its revision, until `deadline`, and follows it there; `full`: reads it all.
@@ -122,8 +121,6 @@ class Catalog {
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_mutex_);
   std::shared_ptr<const Snapshot> Current() const;
 
-  template <typename Kind>
-  absl::StatusOr<typename Kind::Entry> Put(const typename Kind::Spec& spec, const WriteOptions& options);
   template <typename Kind>
   absl::Status Delete(const std::string& id, WriteAction action, const WriteOptions& options);
   template <typename Kind>
@@ -140,8 +137,8 @@ class Catalog {
 
   // Changes with every snapshot, and never repeats in this process.
   std::atomic<uint64_t> generation_{0};
-  absl::Mutex news_mutex_;
-  bool news_ ABSL_GUARDED_BY(news_mutex_) = false;
+  absl::Mutex changed_mutex_;
+  bool changed_ ABSL_GUARDED_BY(changed_mutex_) = false;
   const Clock clock_;
 
   mutable absl::Mutex state_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);

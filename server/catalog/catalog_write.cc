@@ -6,13 +6,11 @@
 #include "server/catalog/catalog.h"
 #include "server/catalog/entries/entry_kind.h"
 #include "server/catalog/spec/field_checker.h"
+#include "server/catalog/spec/parse.h"
 #include "server/catalog/spec/text_limits.h"
 
 namespace foretoken::catalog {
 namespace {
-
-// Models have nothing to keep.
-void KeepProfiles(const Snapshot&, v1::ModelSpec&) {}
 
 // A refusal as the caller of a write has to see it: the store knows of no bundled entries, so where the etag stood for
 // one (`named_bundled`) it was asked to create, and where nothing is registered it has no etag to tell.
@@ -38,13 +36,12 @@ std::string BundledEtagOf(const Collection<Record>& bundled, const std::string& 
   return record == nullptr ? "" : record->entry.etag();
 }
 
-template <typename Kind>
-absl::StatusOr<std::string> Checked(const typename Kind::Spec& spec) {
+// What every registration has to keep: an id, a spec that parses (`parsed`), and texts of bounded length.
+template <typename Spec>
+absl::Status CheckEntry(const Spec& spec, const absl::Status& parsed) {
   if (spec.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
-  const absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
-  if (!record.ok()) return WithFieldPrefix(record.status(), "spec.");
-  if (absl::Status status = CheckTexts(spec); !status.ok()) return WithFieldPrefix(status, "spec.");
-  return spec.SerializeAsString();
+  if (!parsed.ok()) return WithFieldPrefix(parsed, "spec.");
+  return WithFieldPrefix(CheckTexts(spec), "spec.");
 }
 
 }  // namespace
@@ -66,18 +63,6 @@ StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional
 }
 
 template <typename Kind>
-absl::StatusOr<typename Kind::Entry> Catalog::Put(const typename Kind::Spec& spec, const WriteOptions& options) {
-  if (const auto checked = Checked<Kind>(spec); !checked.ok()) return checked.status();
-  // What the entry keeps of the one it replaces must not be of an older one.
-  if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
-  typename Kind::Spec kept = spec;
-  KeepProfiles(*Current(), kept);
-  absl::StatusOr<std::string> value = Checked<Kind>(kept);
-  if (!value.ok()) return value.status();
-  return Commit<Kind>(WriteOf(Kind::kKind, kept.id(), *std::move(value), WriteAction::kRegister, options));
-}
-
-template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
   std::string bundled_etag;
   {
@@ -88,7 +73,7 @@ absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
   if (names_bundled) write.etag.reset();
   absl::StatusOr<StoreWriteResult> result = store_->Write(write);
   if (!result.ok()) return WithBundledEtag(result.status(), bundled_etag, names_bundled);
-  // Stored it is; a store that cannot be read back now is told by the next Refresh.
+  // The entry is stored. If the store cannot be read back now, the next Refresh reports it.
   if (result->revision > Revision()) Follow(result->revision).IgnoreError();
   const StoredEntry stored{write.kind,          write.id, result->value, result->etag, result->revision,
                            result->update_time, ""};
@@ -179,10 +164,24 @@ absl::StatusOr<std::vector<StoredRevision>> Catalog::History(EntryKind kind, con
 }
 
 absl::StatusOr<v1::HardwareEntry> Catalog::PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options) {
-  return Put<HardwareKind>(spec, options);
+  return PutHardware(HardwareDraft(spec), options);
+}
+absl::StatusOr<v1::HardwareEntry> Catalog::PutHardware(HardwareDraft draft, const WriteOptions& options) {
+  if (absl::Status status = CheckEntry(draft.spec(), draft.hardware().status()); !status.ok()) return status;
+  if (!draft.has_inherited()) {
+    // What the entry inherits of the one that it replaces must not be of an older one.
+    if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
+    draft.Inherit(*Current());
+    if (absl::Status status = CheckEntry(draft.spec(), draft.hardware().status()); !status.ok()) return status;
+  }
+  return Commit<HardwareKind>(WriteOf(EntryKind::kHardware, draft.spec().id(), draft.spec().SerializeAsString(),
+                                      WriteAction::kRegister, options));
 }
 absl::StatusOr<v1::ModelEntry> Catalog::PutModel(const v1::ModelSpec& spec, const WriteOptions& options) {
-  return Put<ModelKind>(spec, options);
+  if (absl::Status status = CheckEntry(spec, ParseModel(spec).status()); !status.ok()) return status;
+  if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
+  return Commit<ModelKind>(
+      WriteOf(EntryKind::kModel, spec.id(), spec.SerializeAsString(), WriteAction::kRegister, options));
 }
 absl::Status Catalog::DeleteHardware(const std::string& id, const WriteOptions& options) {
   return Delete<HardwareKind>(id, WriteAction::kDelete, options);

@@ -1,6 +1,6 @@
 // What the server counts about its own work, for Prometheus. Every label set exists from the start, so that rates are
 // right from the first call, and counting takes no lock: a call costs a few relaxed additions.
-// The names of the grpc_server_* metrics are those that existing gRPC dashboards know.
+// The grpc_server_* metrics have the names that existing gRPC dashboards know.
 #ifndef FORETOKEN_SERVER_OPS_METRICS_H_
 #define FORETOKEN_SERVER_OPS_METRICS_H_
 

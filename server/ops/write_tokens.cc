@@ -27,7 +27,7 @@ constexpr absl::string_view kBearer = "Bearer ";
 
 struct Writer {
   std::string name;
-  std::string digest;  // of the token: digests are as long as each other, and tell nothing of a token that is near
+  std::string digest;  // of the token: comparing digests reveals nothing about a token that is nearly right
 };
 
 absl::StatusOr<Writer> ReadLine(absl::string_view line) {

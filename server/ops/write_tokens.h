@@ -1,4 +1,4 @@
-// Who may write to the catalog.
+// The tokens that allow writes to the catalog.
 #ifndef FORETOKEN_SERVER_OPS_WRITE_TOKENS_H_
 #define FORETOKEN_SERVER_OPS_WRITE_TOKENS_H_
 
@@ -11,7 +11,8 @@
 namespace foretoken::ops {
 
 // A file of bearer tokens of up to 1 MiB, one writer a line: a name, spaces, a token of 16 to 512 printable characters.
-// Empty lines and those that begin with '#' say nothing. It is read at every write, so that a change counts at once.
+// Empty lines and lines that begin with '#' are skipped. The file is read at every write, so that a change counts at
+// once.
 // Thread-safe.
 class WriteTokens {
  public:
@@ -21,7 +22,7 @@ class WriteTokens {
   absl::Status Check() const;
 
   // The name of the writer whose token `authorization` bears: "Bearer TOKEN". Errors: kWriteNotAllowed; UNAVAILABLE:
-  // the file cannot be used; the log tells why.
+  // the file cannot be used; the log says why.
   absl::StatusOr<std::string> WriterOf(std::string_view authorization) const;
 
  private:

@@ -23,7 +23,7 @@ std::string_view MetadataOf(const Context& context, const char* key) {
   return {found->second.data(), found->second.size()};
 }
 
-// Whom the token names, else the certificate, else what the caller says.
+// The name that goes with the token, else with the certificate, else the one that the caller gives.
 absl::StatusOr<std::string> AuthorOf(const Context& context, const ServiceDeps& deps) {
   if (deps.write_tokens != nullptr) return deps.write_tokens->WriterOf(MetadataOf(context, "authorization"));
   const std::vector<grpc::string_ref> identity = context.auth_context()->GetPeerIdentity();
@@ -46,7 +46,7 @@ Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request,
                [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
 }
 
-// Answers with what was, once the store has told it.
+// Answers from the history, once the store has answered.
 template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {

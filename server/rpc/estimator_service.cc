@@ -25,8 +25,8 @@ bool IsLarge(const v1::EstimateRequest& request) {
   return request.include_token_latencies() && many;
 }
 
-// The messages of one call in one arena, for a reply is dozens of small ones; a thread keeps the arenas of its last
-// calls for its next ones.
+// Keeps the messages of one call in one arena, because a reply is dozens of small messages. A thread reuses the arenas
+// of its last calls.
 template <typename Request, typename Response>
 class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
  public:

@@ -33,30 +33,30 @@ class EtcdStoreTest : public testing::Test {
   EtcdStoreTest() { store_ = Open(); }
   std::unique_ptr<EtcdStore> Open() {
     auto store = *EtcdStore::Open({.endpoints = {Etcd().address()}, .prefix = prefix_});
-    store->OnNews([this] {
+    store->OnChange([this] {
       absl::MutexLock lock(&mutex_);
-      ++news_;
+      ++changed_;
     });
     EXPECT_TRUE(store->ReadAll().ok());
     return store;
   }
-  bool WaitForNews() {
+  bool WaitForChange() {
     absl::MutexLock lock(&mutex_);
-    const auto told = [this] { return news_ > 0; };
+    const auto told = [this] { return changed_ > 0; };
     return mutex_.AwaitWithTimeout(absl::Condition(&told), absl::Seconds(10));
   }
 
   TemporaryFolder folder_;
   const std::string prefix_ = folder_.File("") + "/";
   absl::Mutex mutex_;
-  int news_ ABSL_GUARDED_BY(mutex_) = 0;
+  int changed_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<EtcdStore> store_;
 };
 
-TEST_F(EtcdStoreTest, NewsComeByThemselves) {
+TEST_F(EtcdStoreTest, ChangesAreReportedUnasked) {
   const auto other = Open();
   ASSERT_TRUE(other->Write(Put("a", "1")).ok());
-  EXPECT_TRUE(WaitForNews());
+  EXPECT_TRUE(WaitForChange());
 }
 
 TEST_F(EtcdStoreTest, WhatCannotBeReadIsTold) {

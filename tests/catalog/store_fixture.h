@@ -43,7 +43,7 @@ class StoreTest : public testing::TestWithParam<const char*> {
     if (kind == "sqlite") name = "sqlite:" + folder_.File("state/catalog.db");
     if (kind == "etcd") name = "etcd:" + Etcd().address() + folder_.File("");
     auto store = *OpenStore(name);
-    store->OnNews([this] { ++news_; });
+    store->OnChange([this] { ++changed_; });
     EXPECT_TRUE(store->ReadAll().ok());  // a catalog begins so
     return store;
   }
@@ -55,7 +55,7 @@ class StoreTest : public testing::TestWithParam<const char*> {
   }
 
   TemporaryFolder folder_;
-  std::atomic<int> news_{0};
+  std::atomic<int> changed_{0};
   std::unique_ptr<CatalogStore> store_;
 };
 

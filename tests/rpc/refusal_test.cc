@@ -177,7 +177,7 @@ TEST_F(RefusalTest, BadSpeculationIsNamed) {
   });
 }
 
-TEST_F(RefusalTest, BadPrefillSidesAreNamed) {
+TEST_F(RefusalTest, BadPrefillPoolsAreNamed) {
   const auto prefill = [](v1::Scenario& s) -> v1::DisaggregatedPrefill& {
     s = Disaggregated();
     return *s.mutable_disaggregated_prefill();

@@ -1,4 +1,4 @@
-// Scenarios with a draft model and with a prefill side.
+// Scenarios with a draft model and with a prefill pool.
 #ifndef FORETOKEN_TESTS_RPC_SECONDARY_FIXTURE_H_
 #define FORETOKEN_TESTS_RPC_SECONDARY_FIXTURE_H_
 

@@ -34,7 +34,7 @@ TEST_F(SecondaryTest, TheDraftHasDtypesOfItsOwn) {
   EXPECT_LT(MustEstimate(scenario).memory().weight_bytes(), draft);
 }
 
-TEST_F(SecondaryTest, BothSidesAreTold) {
+TEST_F(SecondaryTest, BothPoolsAreReported) {
   const v1::Estimate e = MustEstimate(Disaggregated());
   const v1::DisaggregatedUse& use = e.disaggregated_use();
   EXPECT_EQ(use.prefill_devices(), 4);
@@ -48,8 +48,8 @@ TEST_F(SecondaryTest, BothSidesAreTold) {
   EXPECT_NE(use.limit(), v1::DISAGGREGATED_LIMIT_UNSPECIFIED);
 }
 
-// Absent, the prefill side is as the scenario: its hardware and its deployment.
-TEST_F(SecondaryTest, TheSidesShareWhatIsNotGiven) {
+// Absent fields of the prefill pool are the scenario's: its hardware and its deployment.
+TEST_F(SecondaryTest, ThePoolsShareWhatIsNotGiven) {
   v1::Scenario scenario = Disaggregated();
   scenario.mutable_deployment()->set_tensor_parallel(2);
   scenario.mutable_disaggregated_prefill()->clear_hardware();
@@ -58,8 +58,8 @@ TEST_F(SecondaryTest, TheSidesShareWhatIsNotGiven) {
   EXPECT_EQ(e.disaggregated_use().prefill_memory().weight_bytes(), e.memory().weight_bytes());
 }
 
-// A sweep over a side's field, and over the hardware that the sides share, reads the parts again.
-TEST_F(SecondaryTest, SweepsVaryTheSides) {
+// A sweep over a field of the prefill pool, and over the hardware that both pools share, reads the parts again.
+TEST_F(SecondaryTest, SweepsVaryThePools) {
   v1::SweepRequest request;
   *request.mutable_base() = Disaggregated();
   request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();
@@ -112,8 +112,8 @@ TEST_F(SecondaryTest, SweepsVaryTheDraft) {
   EXPECT_THAT(PartsOf(status).fields, ElementsAre("base.speculative_decoding.draft_model_id"));
 }
 
-// The figures of the prefill side's hardware can be varied by themselves, also where it is the scenario's.
-TEST_F(SecondaryTest, SweepsVaryTheFiguresOfASide) {
+// The figures of the prefill pool's hardware can be varied by themselves, also where it is the scenario's hardware.
+TEST_F(SecondaryTest, SweepsVaryTheFiguresOfAPool) {
   v1::SweepRequest request;
   *request.mutable_base() = Disaggregated();
   request.mutable_base()->mutable_disaggregated_prefill()->clear_hardware();

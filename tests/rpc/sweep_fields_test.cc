@@ -61,25 +61,29 @@ class SweepFieldsTest : public SecondaryTest {
     v1::Scenario base = Scenario(2, 1000, 20);
     if (absl::StartsWith(path, "speculative_decoding")) base = Speculative();
     if (absl::StartsWith(path, "disaggregated_prefill")) base = Disaggregated();
-    if (absl::StartsWith(path, "model_spec")) *base.mutable_model_spec() = ModelSpec("llama-3.1-8b");
+    if (absl::StartsWith(path, "model_spec")) *base.mutable_model_spec() = ModelSpec(path, "llama-3.1-8b");
     if (absl::StartsWith(path, "hardware_spec")) *base.mutable_hardware_spec() = HardwareSpec();
     if (absl::StartsWith(path, "speculative_decoding.draft_model_spec")) {
-      *base.mutable_speculative_decoding()->mutable_draft_model_spec() = ModelSpec("llama-3.2-1b");
+      *base.mutable_speculative_decoding()->mutable_draft_model_spec() = ModelSpec(path, "llama-3.2-1b");
     }
     if (absl::StartsWith(path, "disaggregated_prefill.hardware_spec")) {
       *base.mutable_disaggregated_prefill()->mutable_hardware_spec() = HardwareSpec();
     }
     return base;
   }
-  v1::ModelSpec ModelSpec(const std::string& id) {
+  // The spec of a dense model, or of one with experts where the field is about experts, free of what would contradict
+  // the field.
+  v1::ModelSpec ModelSpec(const std::string& path, const std::string& dense_id) {
+    const bool has_experts = absl::StrContains(path, "mixture_of_experts");
     v1::GetModelRequest get;
-    get.set_model_id(id);
+    get.set_model_id(has_experts ? "mixtral-8x7b" : dense_id);
     v1::GetModelResponse got;
     EXPECT_TRUE(Call(&v1::CatalogService::Stub::GetModel, get, &got).ok());
     v1::ModelSpec spec = got.entry().spec();
     spec.clear_parameter_count();  // would forbid what changes the number of parameters
     spec.clear_active_parameter_count();
     spec.mutable_sliding_window()->set_window_tokens(512);
+    if (has_experts) spec.mutable_mixture_of_experts()->set_num_shared_experts(1);
     return spec;
   }
   v1::HardwareSpec HardwareSpec() {

@@ -17,7 +17,7 @@
 
 namespace foretoken::catalog {
 
-// A stored entry as a record, as Overlay shows it but for the dtypes of its profiles.
+// A stored entry as a record. Dtypes that its profiles leave open are still open.
 // Errors: DATA_LOSS or INVALID_ARGUMENT: this version cannot read it.
 template <typename Kind>
 absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled);

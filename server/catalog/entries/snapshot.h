@@ -72,7 +72,7 @@ class Snapshot {
   absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
   absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
 
-  // Those that ship; registered ones are of their hardware.
+  // The shipped calibrations. Registered ones are with their hardware.
   const Calibrations& calibrations() const { return calibrations_->parsed; }
   const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
 

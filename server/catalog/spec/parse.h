@@ -22,6 +22,9 @@ namespace foretoken::catalog {
 // Errors: kInvalidField (INVALID_ARGUMENT) with every violation, field paths relative to the spec.
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec);
 absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec);
+// Reads the linear profiles and calibrations of `spec` into `hardware`, in place of those it has: the part of
+// ParseHardware that a spec whose lists grew needs again. Errors: kInvalidField with every violation of the lists.
+absl::Status ParseLists(const v1::HardwareSpec& spec, Hardware& hardware);
 // Whether the lists of a spec are as short as they have to be. ParseHardware asks too; by itself it costs nothing, so
 // that a spec with a million items is refused before it is copied. Errors: kInvalidField.
 absl::Status CheckCounts(const v1::HardwareSpec& spec);

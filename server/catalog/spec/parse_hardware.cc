@@ -179,6 +179,17 @@ absl::Status CheckCounts(const v1::HardwareSpec& spec) {
   return InvalidFields(violations);
 }
 
+absl::Status ParseLists(const v1::HardwareSpec& spec, Hardware& hardware) {
+  if (absl::Status status = CheckCounts(spec); !status.ok()) return status;
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
+  hardware.linear_profiles.clear();
+  hardware.calibrations.reset();
+  ParseProfiles(checks, spec, hardware);
+  ParseCalibrations(checks, spec, hardware);
+  return InvalidFields(violations);
+}
+
 absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec) {
   if (absl::Status status = CheckCounts(spec); !status.ok()) return status;
   std::vector<FieldViolation> violations;

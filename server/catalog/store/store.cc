@@ -65,6 +65,6 @@ absl::Status WithOutcome(const absl::Status& status, std::string_view outcome) {
   return Refusal(Reason::kStoreUnavailable, "", absl::StrCat(status.message(), std::string(outcome)));
 }
 
-void CatalogStore::OnNews(std::function<void()>) {}
+void CatalogStore::OnChange(std::function<void()>) {}
 
 }  // namespace foretoken::catalog

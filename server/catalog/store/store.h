@@ -21,7 +21,7 @@ enum class EntryKind { kHardware, kModel, kUnknown };
 // Same numbers as foretoken.v1.WriteAction.
 enum class WriteAction { kRegister = 1, kDelete = 2, kRollback = 3 };
 
-// One registered entry as stored, or the news that it was deleted.
+// One registered entry as stored, or the record that it was deleted.
 struct StoredEntry {
   EntryKind kind = EntryKind::kHardware;
   std::string id;                    // of an unknown kind: the store's own name for it
@@ -99,9 +99,9 @@ class CatalogStore {
   // The revision alone, cheaply, as it is now. Errors: kStoreUnavailable.
   virtual absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) = 0;
 
-  // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has told
-  // before, or until `deadline`. Nothing: the store cannot tell any more, and ReadAll must.
-  // Errors: kStoreUnavailable.
+  // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has
+  // returned before, or until `deadline`. Nothing: the store no longer knows, and ReadAll is needed. Errors:
+  // kStoreUnavailable.
   virtual absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach,
                                                                   absl::Time deadline) = 0;
 
@@ -113,9 +113,10 @@ class CatalogStore {
   // not registered), kStoreUnavailable, whose message ends in kNothingWritten or kMayBeWritten.
   virtual absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) = 0;
 
-  // Has `news` called, from a thread of the store, soon after others wrote. A store that cannot know calls it never,
-  // and is asked. REQUIRES: called at most once, before other calls; `news` is quick and outlives the store.
-  virtual void OnNews(std::function<void()> news);
+  // Calls `changed` from a thread of the store soon after another process wrote. A store that is not notified of writes
+  // never calls it, and has to be asked. REQUIRES: called at most once, before other calls; `changed` is quick and
+  // outlives the store.
+  virtual void OnChange(std::function<void()> changed);
 };
 
 // What all stores decide alike.

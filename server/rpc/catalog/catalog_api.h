@@ -32,9 +32,9 @@ struct Caller {
   absl::Time deadline = absl::InfiniteFuture();
 };
 
-// Writes, and reads of what was: they wait for the store, for kWriteTimeout at most, and leave some of the caller's
-// time for the answer. What was `abandoned` before the store was asked to write is not written: CANCELLED. Errors: as
-// CatalogService documents.
+// Writes, and reads of the history. They wait for the store, for kWriteTimeout at most, and leave some of the caller's
+// time for the answer. A caller who gives up before the store is asked gets CANCELLED, and nothing is written. Errors:
+// as CatalogService documents.
 absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
                       Cancelled cancelled, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response);
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,

@@ -47,7 +47,7 @@ absl::Status ListPage(const catalog::Snapshot& snapshot, const Records& records,
   return absl::OkStatus();
 }
 
-// Those that ship and those of registered hardware, by id.
+// Shipped calibrations and calibrations of registered hardware, by id.
 std::vector<v1::CalibrationEntry> AllCalibrations(const catalog::Snapshot& snapshot) {
   std::vector<v1::CalibrationEntry> all;
   const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) {

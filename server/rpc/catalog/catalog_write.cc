@@ -1,7 +1,9 @@
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "server/catalog/entries/hardware_draft.h"
 #include "server/catalog/spec/parse.h"
 #include "server/rpc/catalog/catalog_api.h"
 #include "server/rpc/catalog/catalog_calls.h"
@@ -31,20 +33,22 @@ absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& 
   if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
   if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
   if (absl::Status status = catalog::CheckCounts(request.spec()); !status.ok()) return WithFieldPrefix(status, "spec.");
-  if (absl::Status status = CheckRegistration(request, *catalog.snapshot()); !status.ok()) return status;
-  v1::HardwareSpec spec = request.spec();
+  catalog::HardwareDraft draft(request.spec());
+  if (absl::Status status = CheckRegistration(request, draft.hardware(), *catalog.snapshot()); !status.ok()) {
+    return status;
+  }
   if (cancelled()) return GaveUp();  // it waited for a thread
   if (request.samples_size() > 0) {
     // What is learned is added to what the entry has now, at whichever replica it was registered.
     if (absl::Status status = catalog.CatchUp(StoreDeadline(absl::Now(), caller.deadline)); !status.ok()) return status;
-    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, cancelled, spec, response);
+    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, cancelled, draft, response);
     if (!status.ok()) return status;
   }
-  if (absl::Status status = CheckCalibrationIds(spec, *catalog.snapshot()); !status.ok()) return status;
+  if (absl::Status status = CheckCalibrationIds(draft.spec(), *catalog.snapshot()); !status.ok()) return status;
   if (cancelled()) return GaveUp();
   catalog::WriteOptions options = OptionsOf(request, caller);
   options.validate_only = request.validate_only();
-  return Reply(catalog.PutHardware(spec, options), catalog, response);
+  return Reply(catalog.PutHardware(std::move(draft), options), catalog, response);
 }
 
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,

@@ -1,5 +1,5 @@
-// Pages of the List calls, after AIP-158. Tokens are opaque to callers, and good only for the call and filter that they
-// were given for. A token names the last id of its page, so entries that come or go between pages move nothing.
+// Pages of the List calls, after AIP-158. A token is opaque to callers and good for one call, filter and entry only. It
+// names the last id of its page, so that entries which are added or deleted between two pages shift nothing.
 #ifndef FORETOKEN_SERVER_RPC_CATALOG_PAGE_TOKEN_H_
 #define FORETOKEN_SERVER_RPC_CATALOG_PAGE_TOKEN_H_
 
@@ -13,7 +13,7 @@ namespace foretoken::rpc {
 // How many entries a page has: 100 where `asked` is 0, at most 1,000. Errors: kInvalidField about page_size: negative.
 absl::StatusOr<int> ReadPageSize(int asked);
 
-// `collection` tells the List calls apart ("hardware").
+// `collection` names the List call ("hardware").
 std::string MakePageToken(std::string_view collection, std::string_view filter, std::string_view last_id);
 
 // The last id of the page before; empty for an empty token. Errors: kInvalidField about page_token.

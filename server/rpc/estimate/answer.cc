@@ -28,8 +28,8 @@ std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
       .field = ""};
 }
 
-// How long ago what answered was fitted: a calibration tells, a profile is as old as its entry. Nothing for those that
-// ship, and for inline ones.
+// The time since the fit that answered: a calibration states when it was fitted, a profile is as old as its entry.
+// Nothing for shipped calibrations and for inline specs, which have no such time.
 std::optional<absl::Duration> CalibrationAge(const Estimate& estimate, const Scenario& scenario, const Moment& moment) {
   const Calibration* calibration = scenario.calibration;
   if (calibration != nullptr && calibration->id == estimate.calibration_id) {

@@ -22,7 +22,7 @@ struct Moment {
 // Answers one scenario. Errors: as EstimatorService.Estimate; paths start with "scenario.".
 absl::Status AnswerEstimate(const v1::EstimateRequest& request, const Moment& moment, v1::EstimateResponse& response);
 
-// Answers every candidate, in order. Errors: as EstimatorService.BatchEstimate; CANCELLED where `abandoned`.
+// Answers every candidate, in order. Errors: as EstimatorService.BatchEstimate; CANCELLED: the caller gave up.
 absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Cancelled cancelled,
                          v1::BatchEstimateResponse& response);
 

@@ -6,7 +6,6 @@
 #include "estimator/base/errors.h"
 #include "estimator/fit/hardware_fit.h"
 #include "estimator/fit/sample_faults.h"
-#include "server/catalog/catalog.h"
 #include "server/catalog/spec/parse.h"
 #include "server/rpc/register/learn_calibrations.h"
 #include "server/rpc/register/learn_profile.h"
@@ -41,13 +40,14 @@ void TellFaults(const std::vector<Sample>& samples, v1::CalibrationReport& repor
 }  // namespace
 
 absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
-                              absl::Time now, Cancelled cancelled, v1::HardwareSpec& spec,
+                              absl::Time now, Cancelled cancelled, catalog::HardwareDraft& draft,
                               v1::RegisterHardwareResponse& response) {
-  const absl::StatusOr<Hardware> figures = catalog::ParseHardware(spec);
+  const absl::StatusOr<Hardware> figures = draft.hardware();  // a copy: samples point at it while the draft grows
   if (!figures.ok()) return WithFieldPrefix(figures.status(), "spec.");
   const absl::StatusOr<std::vector<Sample>> samples = ReadSamples(request, snapshot, *figures);
   if (!samples.ok()) return samples.status();
-  catalog::KeepProfiles(snapshot, spec);
+  draft.Inherit(snapshot);
+  v1::HardwareSpec& spec = draft.lists();
 
   v1::ProfileReport report;
   const auto profile = TryProfile(request, *samples, spec, report);
@@ -69,7 +69,7 @@ absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const 
   if (profile->has_value() && ComesCloser(learned->efficiencies, **profile, *samples)) {
     Supersede(**profile, learned->id, spec);
   }
-  const absl::StatusOr<Hardware> after = catalog::ParseHardware(spec);
+  const absl::StatusOr<Hardware>& after = draft.hardware();
   if (!after.ok()) return WithFieldPrefix(after.status(), "spec.");
   const auto before = snapshot.FindHardware(spec.id(), "spec.id");
   CompareProbes(snapshot, before.ok() ? &(*before)->hardware : nullptr, *after, calibrations);

@@ -7,17 +7,19 @@
 #include "absl/time/time.h"
 #include "estimator/base/cancelled.h"
 #include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/entries/hardware_draft.h"
 #include "server/catalog/entries/snapshot.h"
 
 namespace foretoken::rpc {
 
-// Learns from the request's samples, puts what it learned into `spec` and the reports into `response`. Where the
-// calibration comes closer to the samples than the profile does, it supersedes it. REQUIRES: the request has samples.
+// Learns from the request's samples, puts what it learned into `draft`, beside what the draft inherits, and the reports
+// into `response`. Where the calibration comes closer to the samples than the profile does, it supersedes the profile.
+// REQUIRES: the request has samples, and the snapshot has caught up with the store.
 //
 // Errors: kInvalidField with every violation; kLimitExceeded; kUnknownId: a model; kInsufficientSamples: for both;
-// kPoorFit; CANCELLED: `abandoned`.
+// kPoorFit; CANCELLED: the caller gave up.
 absl::Status LearnFromSamples(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot,
-                              absl::Time now, Cancelled cancelled, v1::HardwareSpec& spec,
+                              absl::Time now, Cancelled cancelled, catalog::HardwareDraft& draft,
                               v1::RegisterHardwareResponse& response);
 
 }  // namespace foretoken::rpc

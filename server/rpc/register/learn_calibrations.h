@@ -13,12 +13,12 @@
 
 namespace foretoken::rpc {
 
-// Fits the request's samples, which `samples` are, each group drawn to the narrowest calibration that ships for its
-// engine; puts the calibrations into `spec` in place of those of the same engine, and fills `report` but for what
-// moved.
+// Fits `samples`, the parsed samples of the request, in groups of one engine and way of batching. Each fit is drawn
+// towards the narrowest shipped calibration of its engine. Puts the calibrations into `spec` in place of older ones of
+// the same engine, and fills `report` except its moved predictions (probes.h).
 //
 // Errors: kInsufficientSamples, naming the engine; kPoorFit: the fit does not explain its samples, or an error is above
-// the request's max_median_ape; CANCELLED: `abandoned`.
+// the request's max_median_ape; CANCELLED: the caller gave up.
 absl::Status LearnCalibrations(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples,
                                const catalog::Snapshot& snapshot, absl::Time now, Cancelled cancelled,
                                v1::HardwareSpec& spec, v1::CalibrationReport& report);

@@ -11,7 +11,7 @@
 
 namespace foretoken::rpc {
 
-// Whether all samples are static batches of one model and deployment: those that one linear profile can describe.
+// Whether one linear profile can describe all samples: static batches of one model and deployment.
 bool ShareOneProfile(const v1::RegisterHardwareRequest& request);
 
 // Regresses the samples, puts the profile into `spec` (in place of one of the same model, engine and deployment) and

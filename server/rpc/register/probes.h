@@ -9,7 +9,7 @@
 namespace foretoken::rpc {
 
 // Compares predictions for `before` (null: the figures of `after` with what ships for their engines) and `after`, for
-// each engine of the report's calibrations, and notes those that moved by more than 5%.
+// each engine of the report's calibrations, and notes every prediction that moved by more than 5%.
 void CompareProbes(const catalog::Snapshot& snapshot, const Hardware* before, const Hardware& after,
                    v1::CalibrationReport& report);
 

@@ -13,12 +13,11 @@
 #include "estimator/scenario/calibration.h"
 #include "server/catalog/spec/calibration_spec.h"
 #include "server/catalog/spec/field_checker.h"
-#include "server/catalog/spec/parse.h"
 
 namespace foretoken::rpc {
 namespace {
 
-// What the catalog would keep without using it is refused while somebody is there to be told.
+// The catalog would keep such a calibration without using it, so the caller has to know.
 void CheckVersions(const v1::HardwareSpec& spec, catalog::FieldChecker& fields) {
   for (int i = 0; i < spec.calibrations_size(); ++i) {
     const int version = spec.calibrations(i).model_version();
@@ -29,9 +28,9 @@ void CheckVersions(const v1::HardwareSpec& spec, catalog::FieldChecker& fields) 
   }
 }
 
-// The prefill and a step of one sequence as the profile says they are. A profile counts every weight and all of the
-// context, so that of all batches this is the one in which its step cannot be below the light by what it leaves out. Of
-// its prefill, a rate, the stages of a pipeline share the work.
+// The prefill and one decode step of a single sequence, with the times that the profile predicts. Batch 1 is the fair
+// test: a profile counts every weight and all of the context, so its step can be faster than light only if its rates
+// are. The prefill rate is that of all pipeline stages together.
 Sample RunOf(const LinearProfile& profile, const Model& model, const Hardware& hardware) {
   constexpr int kPromptTokens = 2048;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -57,7 +56,7 @@ Sample RunOf(const LinearProfile& profile, const Model& model, const Hardware& h
   return sample;
 }
 
-// Notes where what the run takes by one metric, which the profile's `field` states as `value`, is below the light.
+// Notes a violation at `field`, which states `value`, where the run is faster than light by this metric.
 void CheckMetric(Sample run, Metric metric, const std::string& field, double value, catalog::FieldChecker& fields) {
   for (int other = 0; other < kNumMetrics; ++other) {
     if (other != metric) run.measured[other] = std::numeric_limits<double>::quiet_NaN();
@@ -69,9 +68,9 @@ void CheckMetric(Sample run, Metric metric, const std::string& field, double val
                                  " of one sequence is faster than the hardware's figures allow: ", fault->reason));
 }
 
-void CheckProfiles(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot, catalog::FieldChecker& fields) {
-  const absl::StatusOr<Hardware> hardware = catalog::ParseHardware(spec);
-  if (!hardware.ok()) return;  // told with the other faults of the spec
+void CheckProfiles(const absl::StatusOr<Hardware>& hardware, const catalog::Snapshot& snapshot,
+                   catalog::FieldChecker& fields) {
+  if (!hardware.ok()) return;  // reported with the other faults of the spec
   for (size_t i = 0; i < hardware->linear_profiles.size(); ++i) {
     const LinearProfile& profile = hardware->linear_profiles[i];
     const auto model = snapshot.FindModel(profile.key.model_id, "model_id");
@@ -100,11 +99,12 @@ std::string Described(const v1::CalibrationSpec& spec) {
 
 }  // namespace
 
-absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot) {
+absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const absl::StatusOr<Hardware>& hardware,
+                               const catalog::Snapshot& snapshot) {
   std::vector<FieldViolation> violations;
   catalog::FieldChecker fields("", violations);
   CheckVersions(request.spec(), fields);
-  CheckProfiles(request.spec(), snapshot, fields);
+  CheckProfiles(hardware, snapshot, fields);
   if (request.has_max_median_ape()) fields.Positive("max_median_ape", request.max_median_ape());
   return InvalidFields(violations);
 }
@@ -120,7 +120,7 @@ absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Sn
   };
   for (int i = 0; i < spec.calibrations_size(); ++i) {
     const auto [first, is_new] = places.try_emplace(spec.calibrations(i).id(), i);
-    // One for the same questions is a fault of the spec itself, which its parser tells.
+    // A second calibration for the same questions is a fault of the spec, which the parser reports.
     const bool is_told = !is_new && AreForTheSame(spec.calibrations(i), spec.calibrations(first->second));
     if (!is_new && !is_told) refuse(i, absl::StrCat("calibrations[", first->second, "]"));
   }

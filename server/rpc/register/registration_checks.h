@@ -1,23 +1,27 @@
-// What a registration of hardware must keep beside the rules of its own fields: those that need the rest of the
-// catalog.
+// The rules of a hardware registration that need the rest of the catalog. Rules of single fields are with the parser
+// (server/catalog/spec/parse.h).
 #ifndef FORETOKEN_SERVER_RPC_REGISTER_REGISTRATION_CHECKS_H_
 #define FORETOKEN_SERVER_RPC_REGISTER_REGISTRATION_CHECKS_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "estimator/scenario/hardware.h"
 #include "foretoken/v1/catalog_service.pb.h"
 #include "server/catalog/entries/snapshot.h"
 
 namespace foretoken::rpc {
 
-// Of what the caller states: calibrations are of this version of the core model; no linear profile of a model that the
-// catalog knows decodes faster than 0.95 of the speed of light, by the figures that the spec states; the gate is a
-// share. (A profile that is learned is held against the light sample by sample.)
+// Checks what the caller states. Calibrations have to be of this version of the core model. A linear profile of a model
+// in the catalog may not be faster than 0.95 of the speed of light by the hardware's own figures (a profile that is
+// learned is checked measurement by measurement instead). `hardware` is what the request's spec parsed to; where it did
+// not parse, its profiles are not checked.
 //
 // Errors: kInvalidField with every violation.
-absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const catalog::Snapshot& snapshot);
+absl::Status CheckRegistration(const v1::RegisterHardwareRequest& request, const absl::StatusOr<Hardware>& hardware,
+                               const catalog::Snapshot& snapshot);
 
-// Every calibration has an id of its own: none of the same spec, of other hardware or of what ships has it, but for the
-// shipped one in whose place it answers.
+// Checks that every calibration has an id of its own: no other calibration of the spec, of other hardware or of the
+// shipped ones may have it, except the shipped one that the calibration replaces.
 //
 // Errors: kInvalidField with every violation, naming the holder.
 absl::Status CheckCalibrationIds(const v1::HardwareSpec& spec, const catalog::Snapshot& snapshot);

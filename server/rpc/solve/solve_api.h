@@ -8,7 +8,7 @@
 
 namespace foretoken::rpc {
 
-// Answers an inverse question. Errors: as EstimatorService.Solve; CANCELLED where `abandoned`.
+// Answers an inverse question. Errors: as EstimatorService.Solve; CANCELLED: the caller gave up.
 absl::Status AnswerSolve(const v1::SolveRequest& request, const Moment& moment, Cancelled cancelled,
                          v1::SolveResponse& response);
 

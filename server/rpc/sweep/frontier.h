@@ -37,7 +37,7 @@ class Frontier {
  private:
   void Insert(const TradeOff& candidate);
 
-  // A point that was added, of those that beat another; at first one that beats none.
+  // The last point that beat a candidate; at first a point that beats none.
   TradeOff beater_ = {.latency = std::numeric_limits<double>::infinity()};
   std::map<double, TradeOff> by_latency_;  // throughput rises with latency
 };

@@ -107,26 +107,27 @@ bool Varies(const SweepPlan& plan, std::string_view prefix) {
                      [prefix](const Axis& axis) { return axis.field().text().starts_with(prefix); });
 }
 
-// InlineSpecs for the hardware of a prefill side, which is the scenario's where it names none, and for a draft model.
-absl::Status InlineSideSpecs(SweepPlan& plan) {
+// InlineSpecs for the hardware of a prefill pool (the scenario's where the pool names none) and for a draft model.
+absl::Status InlineSecondarySpecs(SweepPlan& plan) {
   if (Varies(plan, "disaggregated_prefill.hardware_spec.")) {
-    v1::DisaggregatedPrefill& side = *plan.base.mutable_disaggregated_prefill();
-    const bool own = side.has_hardware_id();
-    if (own || (!side.has_hardware_spec() && plan.base.has_hardware_id())) {
+    v1::DisaggregatedPrefill& pool = *plan.base.mutable_disaggregated_prefill();
+    const bool own = pool.has_hardware_id();
+    if (own || (!pool.has_hardware_spec() && plan.base.has_hardware_id())) {
       const auto found =
-          plan.snapshot->FindHardware(own ? side.hardware_id() : plan.base.hardware_id(),
+          plan.snapshot->FindHardware(own ? pool.hardware_id() : plan.base.hardware_id(),
                                       own ? "base.disaggregated_prefill.hardware_id" : "base.hardware_id");
       if (!found.ok()) return found.status();
-      *side.mutable_hardware_spec() = (*found)->entry.spec();
-    } else if (!side.has_hardware_spec()) {
-      *side.mutable_hardware_spec() = plan.base.hardware_spec();
+      *pool.mutable_hardware_spec() = (*found)->entry.spec();
+    } else if (!pool.has_hardware_spec()) {
+      *pool.mutable_hardware_spec() = plan.base.hardware_spec();
     }
   }
   if (Varies(plan, "speculative_decoding.draft_model_spec.") && plan.base.speculative_decoding().has_draft_model_id()) {
-    v1::SpeculativeDecoding& side = *plan.base.mutable_speculative_decoding();
-    const auto found = plan.snapshot->FindModel(side.draft_model_id(), "base.speculative_decoding.draft_model_id");
+    v1::SpeculativeDecoding& speculative = *plan.base.mutable_speculative_decoding();
+    const auto found =
+        plan.snapshot->FindModel(speculative.draft_model_id(), "base.speculative_decoding.draft_model_id");
     if (!found.ok()) return found.status();
-    *side.mutable_draft_model_spec() = (*found)->entry.spec();
+    *speculative.mutable_draft_model_spec() = (*found)->entry.spec();
   }
   return absl::OkStatus();
 }
@@ -150,7 +151,7 @@ absl::Status InlineSpecs(SweepPlan& plan) {
     if (!found.ok()) return found.status();
     *plan.base.mutable_model_spec() = (*found)->entry.spec();
   }
-  return InlineSideSpecs(plan);
+  return InlineSecondarySpecs(plan);
 }
 
 // Notes every value of an axis that its field cannot take, whatever the other axes say.

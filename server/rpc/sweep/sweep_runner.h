@@ -2,7 +2,7 @@
 //
 //   SweepRunner runner(std::move(plan));
 //   while (!runner.done()) {
-//     if (!runner.NextChunk(abandoned, chunk)) return;  // the caller gave up
+//     if (!runner.NextChunk(cancelled, chunk)) return;  // the caller gave up
 //     Send(chunk);
 //   }
 //   Send(runner.Summary());
@@ -38,7 +38,7 @@ class SweepRunner {
   bool done() const { return next_point_ == plan_.total_points; }
   int64_t points_done() const { return next_point_; }
 
-  // Fills `chunk`, whatever it held, with the next points; false as soon as `abandoned` says so.
+  // Fills `chunk`, whatever it held, with the next points. False: `cancelled` became true.
   // REQUIRES: !done().
   bool NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk& chunk);
 

@@ -1,5 +1,5 @@
-// The one wrapper around every handler: what is done for each call whatever it asks, namely time it, count it, turn
-// its status into the wire's, and log what an operator should know. A handler is: parse, call, reply.
+// The one wrapper around every handler. It times and counts the call, turns its status into the wire's, and logs writes
+// and faults. What is left of a handler is: parse, call, reply.
 #ifndef FORETOKEN_SERVER_RPC_WIRE_CALL_H_
 #define FORETOKEN_SERVER_RPC_WIRE_CALL_H_
 
@@ -20,7 +20,7 @@ class Call {
  public:
   Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, const ops::Rpc& rpc);
 
-  // Whether the caller cancelled or its deadline passed: asked between units of work. Cheap; thread-safe.
+  // Whether the caller cancelled or its deadline passed. Cheap, to be called between units of work. Thread-safe.
   bool Cancelled() const;
 
   // Counts the call and gives the status to finish it with. A cancelled call past its deadline is DEADLINE_EXCEEDED.

@@ -1,7 +1,7 @@
-// Between the API's messages and the core model's structs, one message at a time: every check that a message allows
-// on its own is made here, once, and noted in `fields`; past it every field is valid and every default resolved.
-// Absent and zero stay apart: a default is taken for an absent field only.
-// The model and hardware specs have their own place (server/catalog/spec/parse.h); scenario_reader.h joins the parts.
+// Converts between the API's messages and the core model's structs, one message at a time. Reading a message checks
+// everything that the message alone decides, and notes each violation in `fields`. Past it every field is valid and
+// every default resolved. An absent field takes its default; a field that is 0 is 0.
+// Specs of models and hardware are parsed in server/catalog/spec/parse.h. scenario_resolver.h joins the parts.
 #ifndef FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
 #define FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
 
@@ -19,8 +19,7 @@ using catalog::FieldChecker;
 // Tokens of one sequence, and sequences.
 inline constexpr int kMaxTokens = 100'000'000;
 inline constexpr int kMaxBatch = 1'000'000;
-// Most tokens of all requests of a replica together: a full batch of the longest prompts has more than any machine
-// holds.
+// Tokens of all requests of a replica together; no machine holds as many.
 inline constexpr int64_t kMaxReplicaTokens = 1'000'000'000'000;
 
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
@@ -29,22 +28,22 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);
 // All but the draft itself and its deployment.
 Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker& fields);
 
-// All but the hardware and deployment of the prefill side.
+// All but the hardware and deployment of the prefill pool.
 Disaggregation ReadDisaggregation(const v1::DisaggregatedPrefill& message, FieldChecker& fields);
 
 Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields);
 
 LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
 
-// How old a live load is at `now`. Clocks of two machines differ: up to 5 s in the future counts as now, more is a
-// violation. REQUIRES: message.has_time_observed().
+// The age of a live load at `now`. Up to 5 s in the future count as now, because clocks of two machines differ; more is
+// a violation. REQUIRES: message.has_time_observed().
 absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, FieldChecker& fields);
 
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields);
 
 Method ReadMethod(v1::Method method, FieldChecker& fields);
 
-// What an estimate says of use, energy and cost, a part of WriteEstimate.
+// Memory, throughput, energy and cost of an estimate: a part of WriteEstimate.
 void WriteUse(const Estimate& estimate, v1::Estimate& message);
 
 void AddWarning(const Warning& warning, v1::Estimate& message);

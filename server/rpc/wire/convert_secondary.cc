@@ -1,4 +1,4 @@
-// A draft model, and a prefill side.
+// The secondary deployments of a scenario: the draft model's and the prefill pool's.
 #include "absl/strings/str_cat.h"
 #include "server/rpc/wire/convert.h"
 

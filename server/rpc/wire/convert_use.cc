@@ -1,4 +1,4 @@
-// What an estimate says beside its times.
+// Memory, throughput, energy, cost and verdict of an estimate.
 #include "server/rpc/wire/convert.h"
 
 namespace foretoken::rpc {
@@ -22,7 +22,7 @@ void WriteMemory(const MemoryUse& memory, v1::MemoryUse& message) {
   if (memory.compute_bound_batch) message.set_compute_bound_batch(*memory.compute_bound_batch);
 }
 
-void WriteSides(const Estimate& estimate, v1::Estimate& message) {
+void WriteSecondary(const Estimate& estimate, v1::Estimate& message) {
   if (estimate.speculation) {
     v1::SpeculativeRound& round = *message.mutable_speculative_round();
     round.set_accepted_tokens(estimate.speculation->accepted_tokens);
@@ -30,16 +30,16 @@ void WriteSides(const Estimate& estimate, v1::Estimate& message) {
     round.set_draft_seconds(estimate.speculation->draft.value());
   }
   if (!estimate.disaggregation) return;
-  const DisaggregationEstimate& sides = *estimate.disaggregation;
+  const DisaggregationEstimate& pools = *estimate.disaggregation;
   v1::DisaggregatedUse& use = *message.mutable_disaggregated_use();
-  use.set_transfer_bytes(sides.transfer.value());
-  use.set_exposed_transfer_seconds(sides.exposed.value());
-  use.set_prefill_requests_per_second(sides.prefill_requests_per_second);
-  if (sides.transfer_requests_per_second) use.set_transfer_requests_per_second(*sides.transfer_requests_per_second);
-  if (sides.decode_requests_per_second) use.set_decode_requests_per_second(*sides.decode_requests_per_second);
-  use.set_limit(static_cast<v1::DisaggregatedLimit>(sides.limit));
-  WriteMemory(sides.prefill_memory, *use.mutable_prefill_memory());
-  use.set_prefill_devices(sides.prefill_devices);
+  use.set_transfer_bytes(pools.transfer.value());
+  use.set_exposed_transfer_seconds(pools.exposed.value());
+  use.set_prefill_requests_per_second(pools.prefill_requests_per_second);
+  if (pools.transfer_requests_per_second) use.set_transfer_requests_per_second(*pools.transfer_requests_per_second);
+  if (pools.decode_requests_per_second) use.set_decode_requests_per_second(*pools.decode_requests_per_second);
+  use.set_limit(static_cast<v1::DisaggregatedLimit>(pools.limit));
+  WriteMemory(pools.prefill_memory, *use.mutable_prefill_memory());
+  use.set_prefill_devices(pools.prefill_devices);
 }
 
 void WriteEnergyAndCost(const Estimate& estimate, v1::Estimate& message) {
@@ -65,7 +65,7 @@ void WriteUse(const Estimate& estimate, v1::Estimate& message) {
   if (estimate.mfu) message.set_mfu(*estimate.mfu);
   message.set_waves(estimate.waves);
   message.set_devices(estimate.devices);
-  WriteSides(estimate, message);
+  WriteSecondary(estimate, message);
   WriteEnergyAndCost(estimate, message);
   if (!estimate.slo) return;
   message.mutable_slo_verdict()->set_verdict(static_cast<v1::Verdict>(estimate.slo->verdict));

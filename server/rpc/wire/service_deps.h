@@ -17,7 +17,7 @@ struct ServiceDeps {
   ops::Metrics* metrics = nullptr;
   ops::WorkerPool* large_calls = nullptr;  // unary calls that compute for long
   ops::WorkerPool* sweeps = nullptr;
-  ops::WorkerPool* writes = nullptr;               // whatever waits for the store
+  ops::WorkerPool* writes = nullptr;               // calls that wait for the store
   const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
   int64_t max_sweep_points = 10'000'000;
 };

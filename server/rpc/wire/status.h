@@ -1,9 +1,9 @@
-// The one place where a status of ours becomes what a caller receives: code, message, and google.rpc details.
+// Turns a status of ours into what a caller receives: code, message, and google.rpc details. No other place does.
 //
 // Details: ErrorInfo {reason: a name of foretoken.v1.Reason, domain "foretoken.v1"}, with "current_etag" in its
 // metadata where there is one, and BadRequest with every field at fault. Both travel in HTTP/2 trailers, which peers
-// limit to 8 KiB, so long texts are cut at a character's end and marked, and violations past the limit are counted
-// in a last one: nothing is lost in silence.
+// limit to 8 KiB. Long texts are therefore cut at the end of a character and marked, and a last violation counts those
+// past the limit.
 #ifndef FORETOKEN_SERVER_RPC_WIRE_STATUS_H_
 #define FORETOKEN_SERVER_RPC_WIRE_STATUS_H_
 

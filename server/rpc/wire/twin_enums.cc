@@ -359,7 +359,7 @@ constexpr v1::LatencyMetric TwinOf(Metric value) {
   return static_cast<v1::LatencyMetric>(kNone);
 }
 
-// Whether our values, from `first` on, are those of the API from `api_first` on, up to the last of its `api_size`.
+// Whether our values from `first` on match the API's from `api_first` to its last one, in order.
 template <typename Ours>
 constexpr bool AreTwins(Ours first, int api_first, int api_size) {
   for (int api = api_first; api < api_size; ++api) {

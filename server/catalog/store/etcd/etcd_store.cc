@@ -94,8 +94,8 @@ absl::StatusOr<std::string> EtcdStore::StoreId(const RangeResponse& read, absl::
   return others.kvs_size() > 0 ? ReadStoreId(others.kvs(0).value()) : std::string();
 }
 
-void EtcdStore::OnNews(std::function<void()> news) {
-  watch_ = std::make_unique<EtcdWatch>(*client_, keys_, std::move(news));
+void EtcdStore::OnChange(std::function<void()> changed) {
+  watch_ = std::make_unique<EtcdWatch>(*client_, keys_, std::move(changed));
 }
 
 absl::StatusOr<int64_t> EtcdStore::ReadRevision(absl::Time deadline) {

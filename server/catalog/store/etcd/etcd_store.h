@@ -33,7 +33,7 @@ class EtcdStore : public CatalogStore {
   absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach, absl::Time deadline) override;
   absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) override;
   absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override;
-  void OnNews(std::function<void()> news) override;
+  void OnChange(std::function<void()> changed) override;
 
  private:
   // What a write has to know before it is tried.
@@ -72,7 +72,7 @@ class EtcdStore : public CatalogStore {
   absl::Mutex lease_mutex_;
   int64_t lease_ ABSL_GUARDED_BY(lease_mutex_) = 0;
   absl::Time lease_granted_ ABSL_GUARDED_BY(lease_mutex_) = absl::InfinitePast();
-  std::unique_ptr<EtcdWatch> watch_;  // from OnNews on
+  std::unique_ptr<EtcdWatch> watch_;  // from OnChange on
 };
 
 }  // namespace foretoken::catalog

@@ -14,8 +14,8 @@ constexpr absl::Duration kPause = absl::Milliseconds(100);
 
 }  // namespace
 
-EtcdWatch::EtcdWatch(EtcdClient& client, EtcdKeys keys, std::function<void()> news)
-    : client_(client), keys_(std::move(keys)), news_(std::move(news)), thread_([this] { Run(); }) {}
+EtcdWatch::EtcdWatch(EtcdClient& client, EtcdKeys keys, std::function<void()> changed)
+    : client_(client), keys_(std::move(keys)), changed_(std::move(changed)), thread_([this] { Run(); }) {}
 
 EtcdWatch::~EtcdWatch() {
   {
@@ -117,7 +117,7 @@ bool EtcdWatch::Take(const etcdserverpb::WatchResponse& response, int64_t round)
       next_ = std::max(next_, response.header().revision() + 1);  // a sign of life: nothing happened up to here
     }
   }
-  if (!response.events().empty() || response.canceled()) news_();
+  if (!response.events().empty() || response.canceled()) changed_();
   return !response.canceled();
 }
 

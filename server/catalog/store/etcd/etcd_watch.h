@@ -23,8 +23,8 @@ namespace foretoken::catalog {
 // Thread-safe.
 class EtcdWatch {
  public:
-  // REQUIRES: `client` outlives it. `news` is called after each change, and when there is something to read in full.
-  EtcdWatch(EtcdClient& client, EtcdKeys keys, std::function<void()> news);
+  // REQUIRES: `client` outlives it. `changed` is called after each change, and when there is something to read in full.
+  EtcdWatch(EtcdClient& client, EtcdKeys keys, std::function<void()> changed);
   ~EtcdWatch();
   EtcdWatch(const EtcdWatch&) = delete;
   EtcdWatch& operator=(const EtcdWatch&) = delete;
@@ -51,7 +51,7 @@ class EtcdWatch {
 
   EtcdClient& client_;
   const EtcdKeys keys_;
-  const std::function<void()> news_;
+  const std::function<void()> changed_;
 
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,0 +1,85 @@
+// A registration's two forms stay one while it grows.
+#include "server/catalog/entries/hardware_draft.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+
+#include "estimator/base/errors.h"
+#include "server/catalog/spec/parse.h"
+#include "tests/catalog/catalog_fixture.h"
+
+namespace foretoken::catalog {
+namespace {
+
+using testing::HasSubstr;
+
+void AddProfile(const std::string& model_id, double tokens_per_second, v1::HardwareSpec& spec) {
+  v1::LinearProfile& profile = *spec.add_linear_profiles();
+  profile.set_model_id(model_id);
+  profile.set_prefill_tokens_per_second(tokens_per_second);
+}
+
+TEST(HardwareDraftTest, ListsThatGrewAreReadAgain) {
+  v1::HardwareSpec spec = Hardware("chip-b", 2e12);
+  AddProfile("llama", 100, spec);
+  HardwareDraft draft(spec);
+  ASSERT_TRUE(draft.hardware().ok());
+  AddProfile("qwen", 200, draft.lists());
+  ASSERT_TRUE(draft.hardware().ok());
+  ASSERT_EQ(draft.hardware()->linear_profiles.size(), 2u);
+  EXPECT_EQ(draft.hardware()->linear_profiles[0].prefill_tokens_per_second, 100);
+  EXPECT_EQ(draft.hardware()->linear_profiles[1].prefill_tokens_per_second, 200);
+  EXPECT_EQ(draft.hardware()->memory_bandwidth->value(), 2e12);
+  draft.lists().mutable_linear_profiles()->DeleteSubrange(0, 1);
+  EXPECT_EQ(draft.hardware()->linear_profiles.size(), 1u);
+}
+
+TEST(HardwareDraftTest, WhatIsAddedIsChecked) {
+  HardwareDraft draft(Hardware("chip-b", 2e12));
+  AddProfile("llama", 100, draft.lists());
+  AddProfile("llama", 200, draft.lists());
+  const absl::Status status = draft.hardware().status();
+  EXPECT_EQ(DetailOf(status).reason, Reason::kInvalidField);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("repeats the model, engine and deployment of linear_profiles[0]"));
+  EXPECT_EQ(status, ParseHardware(draft.spec()).status());
+}
+
+TEST(HardwareDraftTest, FiguresThatAreWrongStayWrong) {
+  HardwareDraft draft(Hardware("chip-b", -1));
+  AddProfile("llama", 100, draft.lists());
+  EXPECT_EQ(draft.hardware().status(), ParseHardware(Hardware("chip-b", -1)).status());
+}
+
+TEST_F(CatalogTest, ADraftInheritsTheListsThatItLeavesEmpty) {
+  const auto catalog = Open();
+  v1::HardwareSpec first = Hardware("chip-b", 2e12);
+  AddProfile("llama", 100, first);
+  ASSERT_TRUE(catalog->PutHardware(first, {}).ok());
+  HardwareDraft heir(Hardware("chip-b", 3e12));
+  EXPECT_FALSE(heir.has_inherited());
+  heir.Inherit(*catalog->snapshot());
+  EXPECT_TRUE(heir.has_inherited());
+  ASSERT_EQ(heir.spec().linear_profiles_size(), 1);
+  EXPECT_EQ(heir.hardware()->linear_profiles[0].prefill_tokens_per_second, 100);
+  v1::HardwareSpec own = Hardware("chip-b", 3e12);
+  AddProfile("qwen", 200, own);
+  HardwareDraft with_its_own(own);
+  with_its_own.Inherit(*catalog->snapshot());
+  ASSERT_EQ(with_its_own.spec().linear_profiles_size(), 1);
+  EXPECT_EQ(with_its_own.spec().linear_profiles(0).model_id(), "qwen");
+}
+
+// A draft that has inherited is stored as it is: the store is asked for its revision by the write alone.
+TEST_F(CatalogTest, ADraftThatHasInheritedIsNotCaughtUpAgain) {
+  SharedStore* store = nullptr;
+  const auto catalog = Open(&store);
+  HardwareDraft draft(Hardware("chip-b", 2e12));
+  draft.Inherit(*catalog->snapshot());
+  store->fault = Refusal(Reason::kStoreUnavailable, "", "away");  // of readings; writes go through
+  EXPECT_EQ(catalog->PutHardware(Hardware("chip-c", 2e12), {}).status().message(), "away; nothing was written");
+  EXPECT_TRUE(catalog->PutHardware(draft, {}).ok());
+}
+
+}  // namespace
+}  // namespace foretoken::catalog
