@@ -87,6 +87,17 @@ TEST_F(ClientTest, WritesAloneCarryAuthorAndToken) {
   EXPECT_EQ(server_.catalog.last_authorization, "");
 }
 
+TEST_F(ClientTest, TheTimeoutEndsACallThatIsNotAnswered) {
+  ClientOptions options = Options();
+  options.timeout = absl::Milliseconds(50);
+  options.sweep_timeout = absl::Milliseconds(50);
+  const Client client(server_.InProcess(), options);
+  server_.estimator.silent = server_.estimator.endless = true;
+  EXPECT_EQ(client.Estimate(Request("small", "gpu-a")).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(ForEachRow(*client.Sweep(Grid()), [](const SweepRow&) { return true; }).code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
 TEST_F(ClientTest, ASweepWithoutHeaderOrSummaryIsDataLoss) {
   server_.estimator.cut = true;
   EXPECT_EQ(ForEachRow(*client_.Sweep(Grid()), [](const SweepRow&) { return true; }).code(),

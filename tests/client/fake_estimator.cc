@@ -1,6 +1,7 @@
 // The estimator's half of the fake server.
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 #include "google/rpc/status.pb.h"
 #include "tests/client/fake_replies.h"
@@ -140,11 +141,12 @@ v1::SweepResponse MakeSummary(int points) {
 
 }  // namespace
 
-grpc::Status FakeEstimator::Estimate(grpc::ServerContext*, const v1::EstimateRequest* request,
+grpc::Status FakeEstimator::Estimate(grpc::ServerContext* context, const v1::EstimateRequest* request,
                                      v1::EstimateResponse* response) {
   ++calls;
   last = *request;
   if (UseFailure(failures)) return Unavailable();
+  while (silent && !context->IsCancelled()) std::this_thread::yield();
   const grpc::Status status = refusal.ok() ? Check(request->scenario()) : refusal;
   if (!status.ok()) return status;
   *response->mutable_estimate() = reply.value_or(MakeEstimate(request->scenario()));

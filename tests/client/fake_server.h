@@ -37,6 +37,7 @@ class FakeEstimator : public v1::EstimatorService::Service {
   grpc::Status refusal;                 // what Estimate answers where it is not OK
   std::optional<v1::Estimate> reply;    // what Estimate, BatchEstimate and Solve answer for a scenario that they take
   std::atomic<bool> cancelled = false;  // a sweep was cancelled
+  std::atomic<bool> silent = false;     // Estimate answers nothing until it is cancelled
   std::atomic<bool> endless = false;    // a sweep goes on until it is cancelled
   std::atomic<bool> headless = false;   // a sweep has no header
   std::atomic<bool> cut = false;        // a sweep has no summary

@@ -98,13 +98,12 @@ void AddSweep(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("sweep", "Every point of a grid, its frontier, and the best point that meets an SLO");
   command->footer(
-      "An axis: batch=1,2,4 or batch=1..256:log:9 or batch=1..64:lin:8 or batch=1..8 or hardware=a,b or\n"
-      "weight-dtype=bf16,fp8. Its field: batch, prompt, output, cached, tp, pp, ep, dp, chunk, model, hardware, "
-      "engine,\n"
-      "weight-dtype, activation-dtype, kv-dtype, draft, draft-tokens, acceptance, prefill-hardware, prefill-replicas,\n"
-      "decode-replicas, prefill-tp, prefill-batch, or any path in a scenario (workload.batch_size). The last axis is\n"
-      "innermost. --output csv and json stream one line per point. Ctrl-C cancels. Exit 1: no point could be "
-      "estimated.");
+      "An axis is FIELD=VALUES: batch=1,2,4 or batch=1..256:log:9 or batch=1..64:lin:8 or batch=1..8 or hardware=a,b\n"
+      "or weight-dtype=bf16,fp8 or batching=static,continuous or unfused=true,false. FIELD is the name of a flag or "
+      "any\n"
+      "path in a scenario (workload.batch_size). The last axis is innermost. --output csv and json stream one line "
+      "per\n"
+      "point. Ctrl-C cancels. Exit 1: no point could be estimated.");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWhole);
   command->add_option("-x,--axis", options->axes, "An axis of the grid; the first is outermost")

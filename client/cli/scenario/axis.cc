@@ -8,11 +8,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/scenario/field_path.h"
 #include "client/cli/scenario/scenario_flags.h"
 #include "client/cli/text/enum_text.h"
 
 namespace foretoken::cli {
 namespace {
+
+using google::protobuf::FieldDescriptor;
 
 constexpr char kForm[] = "FIELD=V,V,... or FIELD=FIRST..LAST or FIELD=FIRST..LAST:log:COUNT (or :lin:)";
 
@@ -21,24 +24,49 @@ absl::Status Wrong(std::string_view what, std::string_view allowed) {
       absl::StrCat("--axis \"", std::string(what), "\"; allowed: ", std::string(allowed)));
 }
 
-bool IsText(const std::string& field) {
-  return field == "deployment.engine" || absl::EndsWith(field, "model_id") || absl::EndsWith(field, "hardware_id");
+// How the values of a field travel. A path that the client does not know is sent as numbers, for the server to check.
+enum class AxisKind { kNumbers, kTexts, kDtypes, kEnum, kBool };
+
+AxisKind KindOf(const FieldDescriptor* field) {
+  if (field == nullptr) return AxisKind::kNumbers;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return AxisKind::kTexts;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return AxisKind::kBool;
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return field->enum_type() == v1::Dtype_descriptor() ? AxisKind::kDtypes : AxisKind::kEnum;
+    default:
+      return AxisKind::kNumbers;
+  }
 }
 
-absl::Status AddValues(const std::vector<std::string>& values, v1::SweepAxis& axis) {
-  for (const std::string& value : values) {
-    double number;
-    if (IsText(axis.field())) {
+absl::Status AddEnum(const std::string& value, const google::protobuf::EnumDescriptor& type, v1::SweepAxis& axis) {
+  const std::optional<int> number = ParseEnum(type, value);
+  if (!number.has_value()) return Wrong(value, EnumChoices(type));
+  if (&type == v1::Dtype_descriptor()) {
+    axis.mutable_dtypes()->add_values(static_cast<v1::Dtype>(*number));
+  } else {
+    axis.mutable_texts()->add_values(type.FindValueByNumber(*number)->name());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddValue(const std::string& value, const FieldDescriptor* field, v1::SweepAxis& axis) {
+  double number;
+  switch (KindOf(field)) {
+    case AxisKind::kDtypes:
+    case AxisKind::kEnum:
+      return AddEnum(value, *field->enum_type(), axis);
+    case AxisKind::kBool:
+      if (value != "true" && value != "false") return Wrong(value, "true, false");
+      [[fallthrough]];
+    case AxisKind::kTexts:
       axis.mutable_texts()->add_values(value);
-    } else if (absl::EndsWith(axis.field(), "_dtype")) {
-      const std::optional<int> dtype = ParseEnum(*v1::Dtype_descriptor(), value);
-      if (!dtype.has_value()) return Wrong(value, EnumChoices(*v1::Dtype_descriptor()));
-      axis.mutable_dtypes()->add_values(static_cast<v1::Dtype>(*dtype));
-    } else if (absl::SimpleAtod(value, &number)) {
+      return absl::OkStatus();
+    case AxisKind::kNumbers:
+      if (!absl::SimpleAtod(value, &number)) return Wrong(value, absl::StrCat("numbers, as ", kForm));
       axis.mutable_numbers()->add_values(number);
-    } else {
-      return Wrong(value, absl::StrCat("numbers, as ", kForm));
-    }
   }
   return absl::OkStatus();
 }
@@ -80,14 +108,17 @@ absl::StatusOr<v1::SweepAxis> ParseAxis(std::string_view text) {
   const std::optional<ScenarioFlag> flag = FindScenarioFlag(called);
   axis.set_field(flag ? flag->path : called);
   const std::string values(text.substr(equals + 1));
-  if (!IsText(axis.field()) && absl::StrContains(values, "..")) {
+  const FieldDescriptor* field = FindField(*v1::Scenario::descriptor(), axis.field());
+  if (KindOf(field) == AxisKind::kNumbers && absl::StrContains(values, "..")) {
     const std::optional<RangeText> range = ParseRange(values);
     if (!range.has_value()) return Wrong(text, kForm);
     *(range->logarithmic ? axis.mutable_logarithmic() : axis.mutable_linear()) = range->range;
     return axis;
   }
-  const absl::Status status = AddValues(absl::StrSplit(values, ','), axis);
-  if (!status.ok()) return status;
+  for (const absl::string_view value : absl::StrSplit(values, ',')) {
+    const absl::Status status = AddValue(std::string(value), field, axis);
+    if (!status.ok()) return status;
+  }
   return axis;
 }
 

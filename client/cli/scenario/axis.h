@@ -4,7 +4,7 @@
 //   batch=1..256:log:9                9 numbers from 1 to 256 with equal ratios
 //   tp=1..64:lin:8                    8 numbers from 1 to 64 with equal differences
 //   output-tokens=1..16               every whole number from 1 to 16
-//   hardware_id=a,b  weight-dtype=bf16,fp8  engine=vllm@0.12.0,sglang
+//   hardware_id=a,b  weight-dtype=bf16,fp8  engine=vllm@0.12.0,sglang  batching=static,continuous  unfused=true,false
 //
 // The field is the name of a flag, a field name, or a path in the scenario. The server checks the path.
 #ifndef FORETOKEN_CLIENT_CLI_SCENARIO_AXIS_H_

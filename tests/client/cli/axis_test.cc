@@ -26,6 +26,10 @@ TEST(ParseAxisTest, Forms) {
       {"model_id=m..x", "field: \"model_id\" texts { values: \"m..x\" }"},
       {"weight-dtype=bf16,fp8_block",
        "field: \"deployment.weight_dtype\" dtypes { values: DTYPE_BF16 values: DTYPE_FP8_BLOCK }"},
+      {"batching=static,continuous",
+       "field: \"workload.batching_policy\" texts { values: \"BATCHING_POLICY_STATIC\" values: "
+       "\"BATCHING_POLICY_CONTINUOUS\" }"},
+      {"unfused=true,false", "field: \"deployment.unfused_elementwise\" texts { values: \"true\" values: \"false\" }"},
       {"no.such.field=1", "field: \"no.such.field\" numbers { values: 1 }"},  // the server's to judge
   };
   for (const Case& c : cases) {
@@ -38,8 +42,9 @@ TEST(ParseAxisTest, Forms) {
 }
 
 TEST(ParseAxisTest, Refusals) {
-  for (const char* text : {"batch", "=1", "batch=", "batch=x", "batch=1..", "batch=1..8:exp:3", "batch=1..8:log",
-                           "batch=1..8:log:x", "batch=8..1", "weight-dtype=fp7", "batch=1,,2"}) {
+  for (const char* text :
+       {"batch", "=1", "batch=", "batch=x", "batch=1..", "batch=1..8:exp:3", "batch=1..8:log", "batch=1..8:log:x",
+        "batch=8..1", "weight-dtype=fp7", "batching=odd", "unfused=1", "batching=1..2", "batch=1,,2"}) {
     EXPECT_EQ(ParseAxis(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
   EXPECT_THAT(std::string(ParseAxis("weight-dtype=fp7").status().message()), testing::HasSubstr("bf16"));

@@ -81,6 +81,15 @@ suspicious measurement 4: 4 times slower
 )");
 }
 
+TEST(CalibrationTextTest, TheLargestMoveIsFirstWhateverItsSign) {
+  v1::CalibrationReport report = Report();
+  *report.add_moved() = report.moved(0);
+  report.mutable_moved(1)->set_after_seconds(0.005);  // -50%, before +20%
+  const std::string text = CalibrationText(report, {});
+  EXPECT_LT(text.find("-50.0%"), text.find("+20.0%"));
+  EXPECT_NE(text.find("-50.0%"), std::string::npos);
+}
+
 TEST(CalibrationTextTest, EveryColumnOfTheCsv) {
   EXPECT_EQ(CalibrationCsv(Report()),
             "calibration,metric,num_samples,in_sample_median_ape,cross_validated_median_ape,in_sample_mean_ape,"

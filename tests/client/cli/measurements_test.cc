@@ -45,6 +45,20 @@ TEST(MeasurementsTest, EachColumnIsAFieldOfItsOwn) {
       "e2e_seconds: 0.3 batching_policy: BATCHING_POLICY_DYNAMIC");
 }
 
+TEST(MeasurementsTest, TheSmallestOfEachCount) {
+  const auto read = [](const std::string& counts) {
+    std::istringstream in("hardware,model,batch_size,prompt_tokens,output_tokens,prefill_chunk_tokens,ttft_s\ng,m," +
+                          counts + ",0.5\n");
+    return ReadMeasurements("m.csv", in).value().rows[0].status;
+  };
+  EXPECT_TRUE(read("1,0,1,1").ok());
+  EXPECT_EQ(read("0,-1,0,0").message(),
+            "prefill_chunk_tokens \"0\"; allowed: a whole number of at least 1; "
+            "batch_size \"0\"; allowed: a whole number of at least 1; "
+            "prompt_tokens \"-1\"; allowed: a whole number of at least 0; "
+            "output_tokens \"0\"; allowed: a whole number of at least 1");
+}
+
 TEST(MeasurementsTest, ARateOfRequests) {
   const auto read = [](const std::string& rate) {
     std::istringstream in("hardware,model,batching,batch_size,request_rate,prompt_tokens,output_tokens,ttft_s\n" +

@@ -60,6 +60,14 @@ TEST(ValidateCommandTest, AFileThatCannotBeReadDoesNotStopTheOthers) {
   EXPECT_THAT(result.out, HasSubstr("3 rows"));
 }
 
+TEST(ValidateCommandTest, AServerThatDoesNotAnswerIsNoRefusalOfRows) {
+  client::FakeServer server;
+  const CliResult result =
+      RunCli(server, {"--server", "unix:/nonexistent/foretoken.sock", "validate", "-"}, std::string(kHeader) + kRows);
+  EXPECT_EQ(result.code, kUnavailable);
+  EXPECT_EQ(result.out, "");
+}
+
 TEST(ValidateCommandTest, ForPrograms) {
   client::FakeServer server;
   const std::string input = std::string(kHeader) + kRows;

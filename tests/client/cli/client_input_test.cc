@@ -1,1 +1,0 @@
-// Only collects the tests of its neighbours into one binary.
