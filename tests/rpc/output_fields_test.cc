@@ -165,7 +165,7 @@ std::optional<double> NumberAt(const Message& message, const std::string& path) 
 std::vector<std::string> PathsOf(const std::string& metric) {
   const std::string name = absl::AsciiStrToLower(metric.substr(std::string("METRIC_").size()));
   std::vector<std::string> paths = {name};
-  for (const char* message : {"throughput", "memory", "energy", "cost"}) {
+  for (const char* message : {"throughput", "memory", "energy", "cost", "disaggregated_use"}) {
     paths.push_back(absl::StrCat(message, ".", name));
   }
   const size_t end = name.find('_');
@@ -175,6 +175,8 @@ std::vector<std::string> PathsOf(const std::string& metric) {
   paths.push_back(absl::StrCat(first, ".", rest));
   paths.push_back(absl::StrCat(first, ".parts.", rest));
   paths.push_back(absl::StrCat(first, "_verdict.", rest));
+  paths.push_back(absl::StrCat(first, "_round.", rest));
+  paths.push_back(absl::StrCat("disaggregated_use.", first, "_memory.", rest));
   if (absl::EndsWith(rest, "_seconds")) {
     paths.push_back(absl::StrCat(first, ".band.", rest.substr(0, rest.find('_'))));
   }

@@ -1,7 +1,11 @@
 // An estimate as columns of CSV: exact values, empty where not known.
 #include <google/protobuf/duration.pb.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/estimate_text.h"
 #include "client/cli/text/format.h"
@@ -23,7 +27,8 @@ std::string VerdictText(const v1::Estimate& estimate) {
   return estimate.has_slo_verdict() ? VerdictCell(estimate).text : "";
 }
 
-// A new column stands last: programs may count columns.
+// A new column stands last: programs may count columns. A field of the API that is not named here is shown all the
+// same, as the last columns, under its path.
 constexpr EstimateColumn kColumns[] = {
     {"ttft_seconds", "ttft.seconds"},
     {"ttft_low_seconds", "ttft.band.low"},
@@ -140,11 +145,64 @@ std::string FieldText(const Message& message, std::string_view path) {
   return FieldText(inner, path.substr(dot + 1));
 }
 
+// Fields that a column with a text of its own shows.
+constexpr std::string_view kShownInWords[] = {"prefill.provenance", "decode.provenance", "slo_verdict.verdict"};
+
+std::vector<std::string_view> NamedPaths() {
+  std::vector<std::string_view> paths(std::begin(kShownInWords), std::end(kShownInWords));
+  for (const EstimateColumn& column : kColumns) {
+    if (column.path != nullptr) paths.push_back(column.path);
+  }
+  return paths;
+}
+
+void AddPaths(const google::protobuf::Descriptor& type, const std::string& parent, std::vector<std::string>& paths) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated()) continue;
+    const std::string path = parent + field.name();
+    const bool is_message = field.message_type() != nullptr;
+    if (is_message && field.message_type() != google::protobuf::Duration::descriptor()) {
+      AddPaths(*field.message_type(), path + ".", paths);
+    } else {
+      paths.push_back(path);
+    }
+  }
+}
+
+// Fields without a row in kColumns, such as one that was just added to the API.
+const std::vector<std::string>& OtherPaths() {
+  static const auto& paths = *new std::vector<std::string>(PathsWithoutColumn(NamedPaths()));
+  return paths;
+}
+
 }  // namespace
+
+std::vector<std::string> PathsWithoutColumn(const std::vector<std::string_view>& named) {
+  std::vector<std::string> paths;
+  AddPaths(*v1::Estimate::descriptor(), "", paths);
+  std::erase_if(paths,
+                [&](const std::string& path) { return std::find(named.begin(), named.end(), path) != named.end(); });
+  return paths;
+}
+
+std::string PathsText(const v1::Estimate& estimate, const std::vector<std::string>& paths, const Terminal& terminal) {
+  std::string text;
+  for (const std::string& path : paths) {
+    const std::string value = FieldText(estimate, path);
+    if (!value.empty()) absl::StrAppend(&text, "  ", path, "  ", value, "\n");
+  }
+  return text.empty() ? "" : absl::StrCat("\n", terminal.Paint("Other", Look::kBold), "\n", text);
+}
+
+std::string OtherFieldsText(const v1::Estimate& estimate, const Terminal& terminal) {
+  return PathsText(estimate, OtherPaths(), terminal);
+}
 
 std::vector<std::string> EstimateColumnNames() {
   std::vector<std::string> names;
   for (const EstimateColumn& column : kColumns) names.emplace_back(column.name);
+  for (const std::string& path : OtherPaths()) names.push_back(absl::StrReplaceAll(path, {{".", "_"}}));
   return names;
 }
 
@@ -156,6 +214,9 @@ std::vector<std::string> EstimateCells(const v1::Estimate* estimate) {
     } else {
       cells.push_back(column.text != nullptr ? column.text(*estimate) : FieldText(*estimate, column.path));
     }
+  }
+  for (const std::string& path : OtherPaths()) {
+    cells.push_back(estimate == nullptr ? "" : FieldText(*estimate, path));
   }
   return cells;
 }

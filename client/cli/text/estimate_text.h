@@ -6,6 +6,7 @@
 #define FORETOKEN_CLIENT_CLI_TEXT_ESTIMATE_TEXT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/cli/terminal/terminal.h"
@@ -30,6 +31,11 @@ std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal)
 std::string SidesText(const v1::Estimate& estimate, const Terminal& terminal);
 std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);
 
+// The fields that no other text shows, each by its path in foretoken.v1.Estimate; empty if there are none.
+std::string OtherFieldsText(const v1::Estimate& estimate, const Terminal& terminal);
+// The fields at `paths` that are present. REQUIRES: the paths exist.
+std::string PathsText(const v1::Estimate& estimate, const std::vector<std::string>& paths, const Terminal& terminal);
+
 // What the memory of a device holds, and what fits.
 std::string MemoryText(const std::string& title, const v1::MemoryUse& memory, const Terminal& terminal);
 
@@ -52,6 +58,9 @@ double SecondsOf(bool present, const v1::TimeEstimate& time);
 // are empty without an estimate (null).
 std::vector<std::string> EstimateColumnNames();
 std::vector<std::string> EstimateCells(const v1::Estimate* estimate);
+
+// The paths of an estimate's fields, lists apart, that are not among the `named` ones.
+std::vector<std::string> PathsWithoutColumn(const std::vector<std::string_view>& named);
 
 }  // namespace foretoken::cli
 

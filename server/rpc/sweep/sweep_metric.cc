@@ -10,8 +10,15 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-double Value(const std::optional<double>& value) { return value.value_or(kUnknown); }
-double Value(const std::optional<Bytes>& value) { return value ? value->value() : kUnknown; }
+double Value(double value) { return value; }
+template <typename Quantity>
+double Value(const Quantity& value) {
+  return value.value();
+}
+template <typename T>
+double Value(const std::optional<T>& value) {
+  return value ? Value(*value) : kUnknown;
+}
 
 template <TimeEstimate Estimate::*kTime>
 double TimeOf(const Estimate& e) {
@@ -51,6 +58,17 @@ double EnergyOf(const Estimate& e) {
 template <double CostEstimate::*kField>
 double CostOf(const Estimate& e) {
   return e.cost ? (*e.cost).*kField : kUnknown;
+}
+
+// A field of a part that not every estimate has, such as the draft model's.
+template <auto kPart, auto kField>
+double PartFieldOf(const Estimate& e) {
+  return e.*kPart ? Value((*(e.*kPart)).*kField) : kUnknown;
+}
+
+template <auto kField>
+double PrefillPoolOf(const Estimate& e) {
+  return e.disaggregation ? Value(e.disaggregation->prefill_memory.*kField) : kUnknown;
 }
 
 template <std::optional<double> Estimate::*kField>
@@ -154,6 +172,34 @@ constexpr MetricRow kRows[] = {
     {v1::METRIC_JOULES_PER_OUTPUT_TOKEN, PerPoint(EnergyOf<&EnergyEstimate::joules_per_output_token>)},
     {v1::METRIC_COST_PER_REQUEST, PerPoint(CostOf<&CostEstimate::per_request>)},
     {v1::METRIC_COST_PER_MILLION_OUTPUT_TOKENS, PerPoint(CostOf<&CostEstimate::per_million_output_tokens>)},
+    {v1::METRIC_KV_BYTES_PER_TOKEN, Shared(MemoryOf<&MemoryUse::kv_per_token>)},
+    {v1::METRIC_COMPUTE_LIMITED_TTFT_SECONDS, PerPoint(PartFieldOf<&E::kpi, &KpiFigures::compute_limited_ttft>)},
+    {v1::METRIC_BANDWIDTH_FOR_MAX_TPOT_BYTES_PER_SECOND,
+     PerPoint(PartFieldOf<&E::kpi, &KpiFigures::bandwidth_for_tpot>)},
+    {v1::METRIC_PEAK_FOR_MAX_TTFT_FLOPS_PER_SECOND, PerPoint(PartFieldOf<&E::kpi, &KpiFigures::peak_for_ttft>)},
+    {v1::METRIC_PREFILL_UTILIZATION, PerPoint(PartFieldOf<&E::energy, &EnergyEstimate::prefill_utilization>)},
+    {v1::METRIC_DECODE_UTILIZATION, PerPoint(PartFieldOf<&E::energy, &EnergyEstimate::decode_utilization>)},
+    {v1::METRIC_SPECULATIVE_ACCEPTED_TOKENS,
+     PerPoint(PartFieldOf<&E::speculation, &SpeculationEstimate::accepted_tokens>)},
+    {v1::METRIC_SPECULATIVE_VERIFY_SECONDS, PerPoint(PartFieldOf<&E::speculation, &SpeculationEstimate::verify>)},
+    {v1::METRIC_SPECULATIVE_DRAFT_SECONDS, PerPoint(PartFieldOf<&E::speculation, &SpeculationEstimate::draft>)},
+    {v1::METRIC_TRANSFER_BYTES, PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::transfer>)},
+    {v1::METRIC_EXPOSED_TRANSFER_SECONDS, PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::exposed>)},
+    {v1::METRIC_PREFILL_REQUESTS_PER_SECOND,
+     PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::prefill_requests_per_second>)},
+    {v1::METRIC_TRANSFER_REQUESTS_PER_SECOND,
+     PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::transfer_requests_per_second>)},
+    {v1::METRIC_DECODE_REQUESTS_PER_SECOND,
+     PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::decode_requests_per_second>)},
+    {v1::METRIC_PREFILL_DEVICES, PerPoint(PartFieldOf<&E::disaggregation, &DisaggregationEstimate::prefill_devices>)},
+    {v1::METRIC_PREFILL_WEIGHT_BYTES, PerPoint(PrefillPoolOf<&MemoryUse::weights>)},
+    {v1::METRIC_PREFILL_KV_CACHE_BYTES, PerPoint(PrefillPoolOf<&MemoryUse::kv_cache>)},
+    {v1::METRIC_PREFILL_ACTIVATION_BYTES, PerPoint(PrefillPoolOf<&MemoryUse::activations>)},
+    {v1::METRIC_PREFILL_FREE_BYTES, PerPoint(PrefillPoolOf<&MemoryUse::free>)},
+    {v1::METRIC_PREFILL_LARGEST_BATCH, PerPoint(PrefillPoolOf<&MemoryUse::largest_batch>)},
+    {v1::METRIC_PREFILL_KV_TOKENS_CAPACITY, PerPoint(PrefillPoolOf<&MemoryUse::kv_tokens_capacity>)},
+    {v1::METRIC_PREFILL_KV_BYTES_PER_TOKEN, PerPoint(PrefillPoolOf<&MemoryUse::kv_per_token>)},
+    {v1::METRIC_PREFILL_COMPUTE_BOUND_BATCH, PerPoint(PrefillPoolOf<&MemoryUse::compute_bound_batch>)},
 };
 
 // How many rows a metric has.

@@ -133,7 +133,6 @@ const Table& WithoutMetric() {
       {"decode.seconds", "METRIC_DECODE_STEPS times METRIC_TPOT_SECONDS"},
       {"decode.bound", "the largest of the five METRIC_DECODE_..._SECONDS"},
       {"decode.provenance", "SweepChunk.provenances"},
-      {"memory.kv_bytes_per_token", "no metric yet"},
       {"slo_verdict.verdict", "follows from the sign of METRIC_SLO_HEADROOM"},
       {"calibration_id", "a name: the columns of a sweep are numbers"},
       {"calibration_age", "constant in a sweep: it has one catalog snapshot"},
@@ -142,14 +141,8 @@ const Table& WithoutMetric() {
       {"prefill_operators", "a list"},
       {"decode_operators", "a list"},
       {"token_latency_seconds", "a list"},
-      {"compute_limited_ttft_seconds", "no metric yet"},
-      {"speculative_round", "no metric yet"},
-      {"disaggregated_use", "no metric yet"},
-      {"energy.prefill_utilization", "no metric yet"},
-      {"energy.decode_utilization", "no metric yet"},
+      {"disaggregated_use.limit", "the smallest of METRIC_{PREFILL,TRANSFER,DECODE}_REQUESTS_PER_SECOND"},
       {"energy.is_lower_bound", "constant in a sweep over one hardware: whether it states idle_watts"},
-      {"bandwidth_for_max_tpot_bytes_per_second", "no metric yet"},
-      {"peak_for_max_ttft_flops_per_second", "no metric yet"},
   };
   return reasons;
 }

@@ -55,6 +55,19 @@ warning: text-154 (text-155)
 )");
 }
 
+// A field that the API gains is shown without a word in the command line.
+TEST(EstimateTextTest, AFieldWithoutAColumnIsShownUnderItsPath) {
+  const std::vector<std::string> all = PathsWithoutColumn({});
+  EXPECT_THAT(all, testing::IsSupersetOf({"mbu", "ttft.band.low", "decode.parts.host_seconds", "calibration_age"}));
+  EXPECT_THAT(all, testing::Not(testing::Contains("warnings"))) << "a list";
+  EXPECT_THAT(PathsWithoutColumn({"mbu", "ttft.band.low"}), testing::SizeIs(all.size() - 2));
+  v1::Estimate estimate;
+  estimate.set_mbu(0.25);
+  estimate.mutable_ttft()->mutable_band()->set_low(1.5);
+  EXPECT_EQ(PathsText(estimate, {"ttft.band.low", "mfu", "mbu"}, {}), "\nOther\n  ttft.band.low  1.5\n  mbu  0.25\n");
+  EXPECT_EQ(OtherFieldsText(estimate, {}), "") << "every field of today has a column of its own";
+}
+
 TEST(EstimateTextTest, TheFooterNamesMethodEvidenceAndAges) {
   v1::Estimate estimate;
   estimate.set_method(v1::METHOD_OPERATOR_MODEL);
