@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 PART = re.compile(r"^(.*?)@\((.*)\)@(.*)$")
 
@@ -16,8 +16,8 @@ class Fault:
     area: str
     file: str = ""
     form: str = "expression"
-    find: list = field(default_factory=list)
-    replace: list = field(default_factory=list)
+    find: str = ""
+    replace: str = ""
     known: str = ""
 
     def __str__(self):
@@ -35,9 +35,7 @@ def read_faults(path):
             area = rest
         elif word.isdigit():
             faults.append(Fault(int(word), rest, area))
-        elif word in ("find", "replace"):
-            getattr(faults[-1], word).append(rest)
-        elif word in ("file", "form", "known"):
+        elif word in ("file", "form", "find", "replace", "known"):
             setattr(faults[-1], word, rest)
         else:
             raise ValueError(f"{path.name}:{number}: starts with {word}, which is no field")
@@ -63,47 +61,36 @@ def places_of(find, source):
     return [match.span("middle") for match in re.finditer(pattern, source)]
 
 
-def place_of(fault, source):
-    """((begin, end), replacement), or a text that says why the place is not clear."""
-    found = [(place, replace) for find, replace in zip(fault.find, fault.replace) for place in places_of(find, source)]
-    if len(found) == 1:
-        return found[0]
-    return f"its pattern is found {len(found)} times"
-
-
-def planted(place, source, faults):
-    """The code for one place with all of its faults: (fault, replacement)."""
-    original = source[place[0]:place[1]]
-    forms = {fault.form for fault, _ in faults}
-    if forms == {"expression"}:
-        chosen = "".join(f"::foretoken::mutation::Has({fault.number}) ? ({text}) : " for fault, text in faults)
-        return f"({chosen}({original}))"
-    chosen = "".join(f"if (::foretoken::mutation::Has({fault.number})) {{ {text} }} else " for fault, text in faults)
-    return f"{{ {chosen}{{ {original} }} }}"
+def planted(original, faults):
+    """The code for one place with all of its faults."""
+    chosen = [(f"::foretoken::mutation::Has({fault.number})", fault.replace) for fault in faults]
+    if {fault.form for fault in faults} == {"expression"}:
+        return f"({''.join(f'{has} ? ({replace}) : ' for has, replace in chosen)}({original}))"
+    return f"{{ {''.join(f'if ({has}) {{ {replace} }} else ' for has, replace in chosen)}{{ {original} }} }}"
 
 
 def by_place(faults, source, problems):
-    """{place: [(fault, replacement)]}; what cannot be planted goes to `problems`, {fault number: why}."""
+    """{place: its faults}; what cannot be planted goes to `problems`, {fault number: why}."""
     places = {}
     for fault in faults:
-        place = place_of(fault, source)
-        if isinstance(place, str):
-            problems[fault.number] = place
+        found = places_of(fault.find, source)
+        if len(found) != 1:
+            problems[fault.number] = f"its pattern is found {len(found)} times"
             continue
-        span, replacement = place
-        others = [other for other in places if other != span and other[0] < span[1] and span[0] < other[1]]
+        begin, end = found[0]
+        others = [place for place in places if place != (begin, end) and place[0] < end and begin < place[1]]
         if others:
-            problems[fault.number] = f"its place overlaps that of fault {places[others[0]][0][0].number}"
+            problems[fault.number] = f"its place overlaps that of fault {places[others[0]][0].number}"
         else:
-            places.setdefault(span, []).append((fault, replacement))
+            places.setdefault((begin, end), []).append(fault)
     return places
 
 
 def plant(file, source, faults, problems):
     """The text of `file` with its faults in it."""
     places = by_place(faults, source, problems)
-    for span in sorted(places, reverse=True):
-        source = source[:span[0]] + planted(span, source, places[span]) + source[span[1]:]
+    for begin, end in sorted(places, reverse=True):
+        source = source[:begin] + planted(source[begin:end], places[begin, end]) + source[end:]
     header = os.path.relpath("tests/mutation/fault.h", os.path.dirname(file))
     return f'#include "{header}"\n{source}' if places else source
 
@@ -128,6 +115,6 @@ def check_list(faults):
     for fault in faults:
         if fault.form not in ("expression", "statement"):
             wrong.append(f"{fault.number}: form {fault.form}; allowed: expression, statement")
-        if not fault.find or len(fault.find) != len(fault.replace):
-            wrong.append(f"{fault.number}: needs a find and a replace for each")
+        if not fault.file or not fault.find:
+            wrong.append(f"{fault.number}: needs a file and a find")
     return wrong
