@@ -4,12 +4,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "client/printable.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -38,25 +34,6 @@ void AddDetail(const google::protobuf::Any& any, ErrorDetails& details) {
       details.fields.push_back({violation.field(), violation.description()});
     }
   }
-}
-
-// The text with its amounts of memory left out: a refusal states them in GB, its field violation in bytes.
-std::string WithoutAmounts(absl::string_view text) {
-  std::vector<std::string> words = absl::StrSplit(text, ' ');
-  double number;
-  for (size_t i = 1; i < words.size(); ++i) {
-    absl::string_view rest = words[i];
-    const bool unit = absl::ConsumePrefix(&rest, "GB") || absl::ConsumePrefix(&rest, "bytes");
-    if (!unit || !absl::SimpleAtod(words[i - 1], &number)) continue;
-    words[i - 1].clear();
-    words[i] = std::string(rest);
-  }
-  return absl::StrJoin(words, " ");
-}
-
-// Whether a description says nothing that the message does not say.
-bool IsRepeated(const std::string& description, const std::string& message) {
-  return absl::StrContains(WithoutAmounts(message), WithoutAmounts(description));
 }
 
 }  // namespace
@@ -94,7 +71,7 @@ std::string Describe(const absl::Status& status) {
   for (const FieldError& field : details.fields) {
     absl::StrAppend(&text, "\n  field ", field.path);
     // With several fields the message alone does not say which part belongs to which field.
-    const bool repeated = details.fields.size() == 1 && IsRepeated(field.description, message);
+    const bool repeated = details.fields.size() == 1 && absl::StrContains(message, field.description);
     if (!repeated && !field.description.empty()) absl::StrAppend(&text, ": ", field.description);
   }
   return Printable(text);

@@ -4,7 +4,7 @@
 //   bytes per output token = N w + n_ctx kv            rate_out     = BW / peak_to_average / bytes
 //   ops per prompt token   = 2 N + 2 n_ctx KV elements rate_compute = peak u / ops
 //   rate_bw = parallel_tokens rate_out                 rate_prompt  = 1 / (1/rate_compute + 1/rate_bw)
-//   TTFT = S / rate_prompt                             E2E          = S / rate_prompt + O / rate_out
+//   TTFT = fresh / rate_prompt                         E2E          = TTFT + OSL / rate_out
 //
 // Example, a 7B model in W4A8 with 2,048 tokens of context on 40 TOPS at 25% and 50 GB/s at a ratio of 1.25:
 //
@@ -100,9 +100,9 @@ Seconds ExposedPrefill(const std::vector<Seconds>& chunk_times, const std::vecto
 //   CACHED, PROMPT_CACHE: cached prefix tokens cost their load, where a link is stated, and no arithmetic;
 //   NONE: the prompt and every step are a RecomputeStep; nothing is cached;
 //   PIPELINED_PROMPT_CACHE: the prefill is ExposedPrefill in chunks of prefill_chunk_tokens (absent: whole).
-// Warns kNotUsed of what it ignores (coverage.h).
+// Warns kNotUsed of what it ignores (estimator/serving/coverage.h).
 //
-// Errors: kNotModelled (coverage.h); kMissingFigure; kOutOfMemory; kInvalidField: the pipelined prompt cache without
+// Errors: kNotModelled (estimator/serving/coverage.h); kMissingFigure; kOutOfMemory; kInvalidField: the pipelined prompt cache without
 // prompt_arrival_tokens_per_second.
 absl::StatusOr<Estimate> EstimateKpi(const Scenario& scenario, const Detail& detail);
 

@@ -75,9 +75,9 @@ const LinearProfile* FindProfile(const Scenario& scenario);
 // prefilled [ours]. Without an effective bandwidth, decode reaches 60% of the peak of the tensor-parallel devices, the
 // source's value, because pipeline stages read one after the other. Prefill has no parts; decode is all memory.
 // Warns kExtrapolated outside the profiled prefill sizes (if none are stated, above the 2,048 tokens up to which the
-// source found prefill linear), and kNotUsed of what it ignores (coverage.h).
+// source found prefill linear), and kNotUsed of what it ignores (estimator/serving/coverage.h).
 //
-// Errors: kNotModelled (coverage.h), kMissingFigure, kOutOfMemory.
+// Errors: kNotModelled (estimator/serving/coverage.h), kMissingFigure, kOutOfMemory.
 absl::StatusOr<Estimate> EstimateLinearProfile(const Scenario& scenario, const LinearProfile& profile,
                                                const Detail& detail);
 

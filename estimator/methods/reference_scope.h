@@ -13,7 +13,7 @@
 
 namespace foretoken {
 
-// Refuses what the method does not describe although it would change the answer (coverage.h), and a model that the
+// Refuses what the method does not describe although it would change the answer (estimator/serving/coverage.h), and a model that the
 // catalog marks as unsupported. Errors: kNotModelled; kUnsupportedModel.
 absl::Status CheckReferenceScope(const Scenario& scenario, Scope method);
 

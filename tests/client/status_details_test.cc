@@ -43,16 +43,6 @@ TEST(StatusDetailsTest, DescribesForPeople) {
       {"the description is in the message: not said twice",
        FromProto(Proto("batch_size 0; allowed 1 to 1000000", "batch_size 0; allowed 1 to 1000000")),
        "batch_size 0; allowed 1 to 1000000 (INVALID_ARGUMENT, INVALID_FIELD)\n  field scenario.workload.batch_size"},
-      {"the description repeats the message with the amounts in bytes",
-       FromProto(Proto("m on h: batch_size 8 needs 1.50 GB (weights 1.00 GB); there are 0.50 GB, smallest 2",
-                       "m on h: batch_size 8 needs 1500000000 bytes (weights 1000000000 bytes); there are 500000000 "
-                       "bytes, smallest 2")),
-       "m on h: batch_size 8 needs 1.50 GB (weights 1.00 GB); there are 0.50 GB, smallest 2 (INVALID_ARGUMENT, "
-       "INVALID_FIELD)\n  field scenario.workload.batch_size"},
-      {"other numbers without a unit are no repetition",
-       FromProto(Proto("batch_size 8 needs 1.50 GB", "batch_size 9 needs 1500000000 bytes")),
-       "batch_size 8 needs 1.50 GB (INVALID_ARGUMENT, INVALID_FIELD)\n"
-       "  field scenario.workload.batch_size: batch_size 9 needs 1500000000 bytes"},
       {"a code without a name", FromWire(99, "odd", ""), "odd (UNKNOWN)"},
       {"it tells more", FromProto(Proto("1 field is invalid", "0; allowed 1 to 1000000")),
        "1 field is invalid (INVALID_ARGUMENT, INVALID_FIELD)\n"

@@ -9,6 +9,7 @@
 #include "client/cli/validation/measurements.h"
 #include "client/cli/validation/predict.h"
 #include "estimator/fit/sample_faults.h"
+#include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 
 namespace foretoken::validation {
@@ -39,7 +40,8 @@ absl::StatusOr<Row> ReadRow(const cli::Measurement& measurement, const std::stri
   if (!measurement.status.ok()) return measurement.status;
   rpc::ScenarioReader reader(snapshot, absl::UnixEpoch());
   reader.ReadAll(ScenarioOf(measurement), "");
-  const absl::StatusOr<const Scenario*> scenario = reader.scenario();
+  rpc::ScenarioEstimator estimator(reader, snapshot);
+  const absl::StatusOr<const Scenario*> scenario = estimator.scenario();
   if (!scenario.ok()) return scenario.status();
   const v1::ProfileSample& s = measurement.sample;
   const std::string& engine = s.deployment().engine();

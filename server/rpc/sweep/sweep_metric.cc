@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace foretoken::rpc {
 namespace {
@@ -12,9 +13,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double Value(double value) { return value; }
 template <typename Quantity>
-double Value(const Quantity& value) {
-  return value.value();
-}
+requires std::is_class_v<Quantity>
+double Value(const Quantity& value) { return value.value(); }
 template <typename T>
 double Value(const std::optional<T>& value) {
   return value ? Value(*value) : kUnknown;

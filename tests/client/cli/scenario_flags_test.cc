@@ -1,5 +1,6 @@
 #include "client/cli/scenario/scenario_flags.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -106,6 +107,34 @@ TEST(ScenarioFlagsTest, NoFlagIsMissingAbove) {
   for (size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
     const std::string flag = help.substr(at, help.find_first_not_of("-abcdefghijklmnopqrstuvwxyz0123456789", at) - at);
     EXPECT_TRUE(!FindScenarioFlag(flag.substr(2)).has_value() || known.contains(flag)) << flag;
+  }
+}
+
+// The names of the fields that some case sets in a part of the scenario.
+std::set<std::string> FieldsWithAFlag(const std::string& part) {
+  std::set<std::string> names;
+  for (const Case& c : kCases) {
+    v1::Scenario scenario;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(c.want, &scenario)) << c.want;
+    const auto* field = v1::Scenario::descriptor()->FindFieldByName(part);
+    const google::protobuf::Message& message = scenario.GetReflection()->GetMessage(scenario, field);
+    std::vector<const google::protobuf::FieldDescriptor*> set;
+    message.GetReflection()->ListFields(message, &set);
+    for (const auto* one : set) names.insert(one->name());
+  }
+  return names;
+}
+
+// A field of the API without a flag can be asked for by --scenario only; specs are read from files.
+TEST(ScenarioFlagsTest, EveryFieldHasAFlag) {
+  for (const char* part :
+       {"deployment", "workload", "live_load", "slo", "speculative_decoding", "disaggregated_prefill"}) {
+    const google::protobuf::Descriptor& type = *v1::Scenario::descriptor()->FindFieldByName(part)->message_type();
+    const std::set<std::string> known = FieldsWithAFlag(part);
+    for (int i = 0; i < type.field_count(); ++i) {
+      const bool is_spec = type.field(i)->name().ends_with("_spec");
+      EXPECT_NE(known.contains(type.field(i)->name()), is_spec) << part << "." << type.field(i)->name();
+    }
   }
 }
 

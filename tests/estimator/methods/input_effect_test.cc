@@ -53,8 +53,8 @@ void Disaggregate(Question& q) {
 }
 
 void Speculate(Question& q) {
-  q.scenario.speculation =
-      Speculation{.draft = &q.draft, .deployment = {.tensor_parallel = 2}, .draft_tokens = 4, .acceptance = 0.7};
+  q.scenario.speculation = Speculation{.draft = &q.draft, .draft_tokens = 4, .acceptance = 0.7};
+  q.speculation().deployment.tensor_parallel = 2;
   ResolveDtypes(q.draft, q.speculation().deployment);
 }
 
