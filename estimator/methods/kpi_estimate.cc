@@ -96,10 +96,10 @@ void FillTimes(const Scenario& scenario, const KpiLoad& load, const KpiMachine& 
 }
 
 // The compute-limited TTFT, and the specs that the SLO requires of the machine.
-KpiFigures FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
+KpiMetrics FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMachine& machine) {
   const Workload& w = scenario.workload;
   const Seconds loaded = PrefixLoad(scenario);
-  KpiFigures figures{.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + loaded};
+  KpiMetrics figures{.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + loaded};
   if (!scenario.slo || !w.keeps_kv_cache()) return figures;
   const auto& [max_ttft, max_tpot, max_e2e] = *scenario.slo;
   if (max_tpot) figures.bandwidth_for_tpot = BandwidthFor(load, machine, 1 / max_tpot->value());

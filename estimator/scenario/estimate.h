@@ -122,12 +122,12 @@ struct MemoryUse {
 };
 
 // Metrics that the KPI method alone reports.
-struct KpiFigures {
+struct KpiMetrics {
   Seconds compute_limited_ttft;                      // if arithmetic alone limited the prefill
   std::optional<BytesPerSecond> bandwidth_for_tpot;  // peak bandwidth that the SLO needs
   std::optional<FlopsPerSecond> peak_for_ttft;       // likewise, if arithmetic alone limited the prefill
 
-  bool operator==(const KpiFigures&) const = default;
+  bool operator==(const KpiMetrics&) const = default;
 };
 
 struct SloVerdict {
@@ -220,7 +220,7 @@ struct Estimate {
   std::vector<OperatorEstimate> prefill_operators;
   std::vector<OperatorEstimate> decode_operators;
   std::vector<Seconds> token_latencies;
-  std::optional<KpiFigures> kpi;
+  std::optional<KpiMetrics> kpi;
 
   bool operator==(const Estimate&) const = default;
 };

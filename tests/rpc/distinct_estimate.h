@@ -82,7 +82,7 @@ inline Estimate DistinctEstimate() {
           .prefill_operators = {DistinctOperator("qkv_proj", 261)},
           .decode_operators = {DistinctOperator("mlp_up", 271)},
           .token_latencies = {Seconds(281), Seconds(282)},
-          .kpi = KpiFigures{.compute_limited_ttft = Seconds(291),
+          .kpi = KpiMetrics{.compute_limited_ttft = Seconds(291),
                             .bandwidth_for_tpot = BytesPerSecond(292),
                             .peak_for_ttft = FlopsPerSecond(293)}};
 }

@@ -36,7 +36,7 @@ std::string DisaggregatedText(const v1::DisaggregatedUse& use, const Terminal& t
 
 }  // namespace
 
-std::string SidesText(const v1::Estimate& estimate, const Terminal& terminal) {
+std::string SecondaryText(const v1::Estimate& estimate, const Terminal& terminal) {
   return absl::StrCat(
       estimate.has_speculative_round() ? RoundText(estimate.speculative_round(), terminal) : "",
       estimate.has_disaggregated_use() ? DisaggregatedText(estimate.disaggregated_use(), terminal) : "");

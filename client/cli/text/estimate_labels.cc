@@ -31,7 +31,7 @@ std::string DeploymentText(const v1::Deployment& deployment) {
 }
 
 // The draft model and the prefill pool.
-std::string SidesTitle(const v1::Scenario& scenario) {
+std::string SecondaryTitle(const v1::Scenario& scenario) {
   std::string text;
   if (scenario.has_speculative_decoding()) {
     const v1::SpeculativeDecoding& s = scenario.speculative_decoding();
@@ -94,7 +94,7 @@ std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal
   const std::string hardware = HardwareName(scenario);
   return absl::StrCat(terminal.Paint(ModelName(scenario), Look::kBold), hardware.empty() ? "" : " on ",
                       terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()),
-                      SidesTitle(scenario), "\n", WorkloadText(scenario.workload()),
+                      SecondaryTitle(scenario), "\n", WorkloadText(scenario.workload()),
                       scenario.has_live_load() ? ", under live load\n" : "\n");
 }
 

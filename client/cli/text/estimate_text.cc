@@ -148,7 +148,7 @@ std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal)
   if (estimate.has_prefill()) text += PhaseText("Prefill", estimate.prefill(), terminal);
   if (estimate.has_decode()) text += PhaseText(DecodeTitle(estimate), estimate.decode(), terminal);
   if (estimate.has_memory()) text += MemoryText("Memory per device", estimate.memory(), terminal);
-  return absl::StrCat(text, SidesText(estimate, terminal), UtilisationText(estimate, terminal),
+  return absl::StrCat(text, SecondaryText(estimate, terminal), UtilisationText(estimate, terminal),
                       SpendText(estimate, terminal), SloText(estimate, terminal), OtherFieldsText(estimate, terminal),
                       WarningsText(estimate, terminal));
 }

@@ -28,7 +28,7 @@ std::string HardwareName(const v1::Scenario& scenario);
 std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal);
 
 // Parts of it, empty where the estimate has none: speculative decoding and disaggregated serving; energy and cost.
-std::string SidesText(const v1::Estimate& estimate, const Terminal& terminal);
+std::string SecondaryText(const v1::Estimate& estimate, const Terminal& terminal);
 std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);
 
 // The fields that no other text shows, each by its path in foretoken.v1.Estimate; empty if there are none.

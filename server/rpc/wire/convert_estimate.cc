@@ -36,7 +36,7 @@ void WriteOperator(const OperatorEstimate& op, v1::OperatorEstimate& message) {
   for (const auto& [symbol, value] : op.inputs) (*message.mutable_inputs())[symbol] = value;
 }
 
-void WriteKpi(const KpiFigures& kpi, v1::Estimate& message) {
+void WriteKpi(const KpiMetrics& kpi, v1::Estimate& message) {
   message.set_compute_limited_ttft_seconds(kpi.compute_limited_ttft.value());
   if (kpi.bandwidth_for_tpot) message.set_bandwidth_for_max_tpot_bytes_per_second(kpi.bandwidth_for_tpot->value());
   if (kpi.peak_for_ttft) message.set_peak_for_max_ttft_flops_per_second(kpi.peak_for_ttft->value());

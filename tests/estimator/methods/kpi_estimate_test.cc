@@ -85,7 +85,7 @@ TEST_F(EstimateKpiTest, TheWholeCacheIsWrittenBack) {
 TEST_F(EstimateKpiTest, TellsWhatAnObjectiveNeeds) {
   Scenario scenario = Ask(1024, 1024);
   scenario.slo = Slo{.max_ttft = Seconds(0.75), .max_tpot = Seconds(0.05)};
-  const KpiFigures needs = *Must(scenario).kpi;
+  const KpiMetrics needs = *Must(scenario).kpi;
   hardware_.memory_bandwidth = *needs.bandwidth_for_tpot;
   hardware_.peak.int8 = *needs.peak_for_ttft;
   const Estimate met = Must(scenario);

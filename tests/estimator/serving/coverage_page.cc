@@ -22,8 +22,8 @@ Generated from the table in `estimator/serving/coverage.cc`. `CoverageTest.ThePa
 | **refused** | is refused with NOT_MODELLED |
 | ignored | has the times of a scenario without the feature, with the warning NOT_USED |
 | unused | has the times of a scenario without the feature, without a warning |
-| = | is answered as by the operator model under the scenario's batching policy |
-| - | does not occur, or another feature decides |
+| = | has the cell of the operator model under the scenario's batching policy, which may be a refusal |
+| - | cannot occur, or the row of another feature decides |
 
 The operator model has a column for each batching policy: static, dynamic, closed loop, open loop, live load, and
 disaggregated prefill with batches or with continuous batching. "Output row" is the fast path of a sweep over output
