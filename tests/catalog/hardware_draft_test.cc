@@ -51,6 +51,18 @@ TEST(HardwareDraftTest, FiguresThatAreWrongStayWrong) {
   EXPECT_EQ(draft.hardware().status(), ParseHardware(Hardware("chip-b", -1)).status());
 }
 
+TEST(ParseHardwareTest, IdlePowerIsAtMostTheTdp) {
+  v1::HardwareSpec spec = Hardware("chip-b", 2e12);
+  spec.set_tdp_watts(700);
+  spec.set_idle_watts(700);
+  EXPECT_TRUE(ParseHardware(spec).ok());
+  spec.set_idle_watts(701);
+  const absl::Status status = ParseHardware(spec).status();
+  ASSERT_EQ(DetailOf(status).violations.size(), 1u) << status;
+  EXPECT_EQ(DetailOf(status).violations[0].field, "idle_watts");
+  EXPECT_THAT(DetailOf(status).violations[0].description, HasSubstr("701; allowed at most tdp_watts 700"));
+}
+
 TEST_F(CatalogTest, ADraftInheritsTheListsThatItLeavesEmpty) {
   const auto catalog = Open();
   v1::HardwareSpec first = Hardware("chip-b", 2e12);

@@ -35,6 +35,7 @@ TEST(FormatTest, ThreeDigitsAndAUnit) {
       {"trace", FormatPercent(1e-6), "<0.01%"},
       {"no share", FormatPercent(0), "0%"},
       {"signed share", FormatSignedPercent(0.0415), "+4.15%"},
+      {"signed share of nothing", FormatSignedPercent(0), "+0%"},
       {"signed share below zero", FormatSignedPercent(-0.0415), "-4.15%"},
       {"unknown share", FormatSignedPercent(kUnknown), "-"},
       {"count", FormatCount(17089), "17,089"},

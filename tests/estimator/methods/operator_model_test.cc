@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "estimator/methods/estimator.h"
 #include "estimator/phases/phases.h"
 #include "estimator/scenario/calibration.h"
@@ -105,6 +108,25 @@ TEST(OperatorModelTest, OperatorRowsNameTheDevicesThatCommunicate) {
   EXPECT_EQ(devices_of("expert_exchange"), 8);
   EXPECT_EQ(devices_of("all_reduce"), 2);
   EXPECT_EQ(devices_of("logits_gather"), 2);
+}
+
+// Llama-2-7B at tensor parallelism 2: gate and up are 2 x 11008 / 2 wide and read 4096, down is the other way round.
+TEST(OperatorModelTest, ExplainsTheWidthsOfAProduct) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 8, 512, 2);
+  scenario.deployment.tensor_parallel = 2;
+  scenario.method = Method::kOperatorModel;
+  const Estimate estimate = MustEstimate(scenario, {.operators = true});
+  int products = 0;
+  for (const OperatorEstimate& op : estimate.decode_operators) {
+    const std::map<std::string, double> inputs(op.inputs.begin(), op.inputs.end());
+    if (op.name != "mlp_up" && op.name != "mlp_down") continue;
+    ++products;
+    EXPECT_EQ(inputs.at("N"), op.name == "mlp_up" ? 11008 : 4096) << op.name;
+    EXPECT_EQ(inputs.at("K"), op.name == "mlp_up" ? 4096 : 5504) << op.name;
+  }
+  EXPECT_EQ(products, 2);
 }
 
 // KV of one key and value head per device: Llama-3.1-70B has 8, so tp 16 keeps one on each of 16 devices.
