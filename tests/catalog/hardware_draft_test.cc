@@ -2,7 +2,10 @@
 #include "server/catalog/entries/hardware_draft.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/text_format.h>
+
+#include <limits>
 
 #include "estimator/base/errors.h"
 #include "server/catalog/spec/parse.h"
@@ -61,6 +64,22 @@ TEST(ParseHardwareTest, IdlePowerIsAtMostTheTdp) {
   ASSERT_EQ(DetailOf(status).violations.size(), 1u) << status;
   EXPECT_EQ(DetailOf(status).violations[0].field, "idle_watts");
   EXPECT_THAT(DetailOf(status).violations[0].description, HasSubstr("701; allowed at most tdp_watts 700"));
+}
+
+// A number that parse_hardware.cc forgets would be stored whatever it is.
+TEST(ParseHardwareTest, NoNumberIsBelowZeroOrUnknown) {
+  const google::protobuf::Descriptor& type = *v1::HardwareSpec::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated() || field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) continue;
+    for (const double value : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+      v1::HardwareSpec spec = Hardware("chip-b", 2e12);
+      spec.GetReflection()->SetDouble(&spec, &field, value);
+      const absl::Status status = ParseHardware(spec).status();
+      ASSERT_FALSE(status.ok()) << field.name() << " " << value;
+      EXPECT_EQ(DetailOf(status).violations[0].field, field.name()) << value;
+    }
+  }
 }
 
 TEST_F(CatalogTest, ADraftInheritsTheListsThatItLeavesEmpty) {

@@ -1,8 +1,12 @@
 // The library against the fake server, over an in-process channel.
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -244,9 +248,30 @@ TEST(DialTest, NoServerIsUnavailableAfterBoundedRetries) {
   EXPECT_EQ(waits, RetryPolicy().max_attempts - 1);
 }
 
+// The requests that Retries was asked about.
+std::set<std::string>& AskedAbout() {
+  static auto& names = *new std::set<std::string>;
+  return names;
+}
+
+// The requests of all unary RPCs that have, or have not, side effects.
+std::set<std::string> UnaryRequests(bool writes) {
+  std::set<std::string> names;
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::EstimateRequest::descriptor()->file(), v1::RegisterModelRequest::descriptor()->file()}) {
+    for (int i = 0; i < file->service(0)->method_count(); ++i) {
+      const google::protobuf::MethodDescriptor& rpc = *file->service(0)->method(i);
+      const bool is_write = rpc.options().idempotency_level() != google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
+      if (!rpc.server_streaming() && is_write == writes) names.insert(rpc.input_type()->name());
+    }
+  }
+  return names;
+}
+
 // How often a call to no server is repeated.
 template <typename Request, typename Response>
 int Retries(absl::StatusOr<Response> (Client::*rpc)(const Request&) const, const Request& request = Request()) {
+  AskedAbout().insert(Request::descriptor()->name());
   int waits = 0;
   ClientOptions options;
   options.sleep = [&waits](absl::Duration) { ++waits; };
@@ -264,15 +289,18 @@ void ExpectRetriedByRequestIdAlone(absl::StatusOr<Response> (Client::*rpc)(const
 }
 
 TEST(DialTest, EveryWriteIsRetriedByItsRequestIdAlone) {
+  AskedAbout().clear();
   ExpectRetriedByRequestIdAlone(&Client::RegisterHardware);
   ExpectRetriedByRequestIdAlone(&Client::RegisterModel);
   ExpectRetriedByRequestIdAlone(&Client::DeleteHardware);
   ExpectRetriedByRequestIdAlone(&Client::DeleteModel);
   ExpectRetriedByRequestIdAlone(&Client::RollbackHardware);
   ExpectRetriedByRequestIdAlone(&Client::RollbackModel);
+  EXPECT_EQ(AskedAbout(), UnaryRequests(true)) << "the client has a function for every RPC";
 }
 
 TEST(DialTest, EveryReadIsRetried) {
+  AskedAbout().clear();
   const int all = RetryPolicy().max_attempts - 1;
   EXPECT_EQ(Retries(&Client::Estimate), all);
   EXPECT_EQ(Retries(&Client::BatchEstimate), all);
@@ -285,6 +313,7 @@ TEST(DialTest, EveryReadIsRetried) {
   EXPECT_EQ(Retries(&Client::ListCalibrations), all);
   EXPECT_EQ(Retries(&Client::ListRevisions), all);
   EXPECT_EQ(Retries(&Client::GetCatalogStatus), all);
+  EXPECT_EQ(AskedAbout(), UnaryRequests(false)) << "the client has a function for every RPC";
 }
 
 TEST(DialTest, TheTimeoutBoundsTheCallWithItsRetries) {

@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "estimator/serving/coverage.h"
+#include "server/rpc/estimate/scenario_estimator.h"
+#include "server/rpc/estimate/scenario_reader.h"
 #include "tests/rpc/secondary_fixture.h"
 
 namespace foretoken::rpc {
@@ -58,30 +62,63 @@ v1::Scenario Placed() {
   return scenario;
 }
 
-TEST_F(InputFieldsTest, OfTheDeployment) {
+// Every field of the deployment with a value that is not its default.
+std::vector<Input> DeploymentInputs() {
   const auto d = [](v1::Scenario& s) { return s.mutable_deployment(); };
-  ExpectEachChangesTheAnswer(
-      *v1::Deployment::descriptor(), Placed(),
-      {
-          {"tensor_parallel", [=](auto& s) { d(s)->set_tensor_parallel(8); }},
-          {"pipeline_parallel", [=](auto& s) { d(s)->set_pipeline_parallel(2); }},
-          {"expert_parallel", [=](auto& s) { d(s)->set_expert_parallel(4); }},
-          {"data_parallel", [=](auto& s) { d(s)->set_data_parallel(4); }},
-          {"weight_dtype", [=](auto& s) { d(s)->set_weight_dtype(v1::DTYPE_FP8); }},
-          {"activation_dtype", [=](auto& s) { d(s)->set_activation_dtype(v1::DTYPE_FP8); }},
-          {"kv_cache_dtype", [=](auto& s) { d(s)->set_kv_cache_dtype(v1::DTYPE_FP8); }},
-          {"engine", [=](auto& s) { d(s)->set_engine("vllm"); }},
-          {"prefill_chunk_tokens", [=](auto& s) { d(s)->set_prefill_chunk_tokens(512); }},
-          {"memory_utilization", [=](auto& s) { d(s)->set_memory_utilization(0.7); }},
-          {"devices_per_node", [=](auto& s) { d(s)->set_devices_per_node(8); }},
-          {"scale_out_bytes_per_second", [=](auto& s) { d(s)->set_scale_out_bytes_per_second(1e9); }},
-          {"attention_kernel", [=](auto& s) { d(s)->set_attention_kernel(v1::ATTENTION_KERNEL_NAIVE); }},
-          {"unfused_elementwise", [=](auto& s) { d(s)->set_unfused_elementwise(true); }},
-          {"roofline_exponent", [=](auto& s) { d(s)->set_roofline_exponent(1); }},
-          {"price_per_device_hour", [=](auto& s) { d(s)->set_price_per_device_hour(3); }},
-          {"expert_load_imbalance", [=](auto& s) { d(s)->set_expert_load_imbalance(4); }},
-          {"expert_exchange", [=](auto& s) { d(s)->set_expert_exchange(v1::EXPERT_EXCHANGE_ALL_TO_ALL); }},
-      });
+  return {
+      {"tensor_parallel", [=](auto& s) { d(s)->set_tensor_parallel(8); }},
+      {"pipeline_parallel", [=](auto& s) { d(s)->set_pipeline_parallel(2); }},
+      {"expert_parallel", [=](auto& s) { d(s)->set_expert_parallel(4); }},
+      {"data_parallel", [=](auto& s) { d(s)->set_data_parallel(4); }},
+      {"weight_dtype", [=](auto& s) { d(s)->set_weight_dtype(v1::DTYPE_FP8); }},
+      {"activation_dtype", [=](auto& s) { d(s)->set_activation_dtype(v1::DTYPE_FP8); }},
+      {"kv_cache_dtype", [=](auto& s) { d(s)->set_kv_cache_dtype(v1::DTYPE_FP8); }},
+      {"engine", [=](auto& s) { d(s)->set_engine("vllm"); }},
+      {"prefill_chunk_tokens", [=](auto& s) { d(s)->set_prefill_chunk_tokens(512); }},
+      {"memory_utilization", [=](auto& s) { d(s)->set_memory_utilization(0.7); }},
+      {"devices_per_node", [=](auto& s) { d(s)->set_devices_per_node(8); }},
+      {"scale_out_bytes_per_second", [=](auto& s) { d(s)->set_scale_out_bytes_per_second(1e9); }},
+      {"attention_kernel", [=](auto& s) { d(s)->set_attention_kernel(v1::ATTENTION_KERNEL_NAIVE); }},
+      {"unfused_elementwise", [=](auto& s) { d(s)->set_unfused_elementwise(true); }},
+      {"roofline_exponent", [=](auto& s) { d(s)->set_roofline_exponent(1); }},
+      {"price_per_device_hour", [=](auto& s) { d(s)->set_price_per_device_hour(3); }},
+      {"expert_load_imbalance", [=](auto& s) { d(s)->set_expert_load_imbalance(4); }},
+      {"expert_exchange", [=](auto& s) { d(s)->set_expert_exchange(v1::EXPERT_EXCHANGE_ALL_TO_ALL); }},
+  };
+}
+
+TEST_F(InputFieldsTest, OfTheDeployment) {
+  ExpectEachChangesTheAnswer(*v1::Deployment::descriptor(), Placed(), DeploymentInputs());
+}
+
+// The features of the coverage table that a scenario states.
+std::set<Feature> FeaturesOf(const v1::Scenario& message, const catalog::Snapshot& snapshot) {
+  ScenarioReader reader(snapshot, absl::UnixEpoch());
+  ScenarioEstimator estimator(reader, snapshot);
+  reader.ReadAll(message, "");
+  const absl::StatusOr<const foretoken::Scenario*> scenario = estimator.scenario();
+  EXPECT_TRUE(scenario.ok()) << scenario.status();
+  std::set<Feature> features;
+  for (int i = 0; scenario.ok() && i < static_cast<int>(Feature::kEnd); ++i) {
+    if (States(**scenario, static_cast<Feature>(i))) features.insert(static_cast<Feature>(i));
+  }
+  return features;
+}
+
+// A method that ignores a field has to say so: each field is a feature of the table, unless every method uses it.
+TEST_F(InputFieldsTest, EachFieldOfTheDeploymentIsAFeatureOfTheCoverageTable) {
+  const std::set<std::string> used_by_all = {"weight_dtype", "activation_dtype", "kv_cache_dtype",
+                                             "memory_utilization"};
+  for (const Input& input : DeploymentInputs()) {
+    v1::Scenario base = Scenario(1, 1000, 10);
+    const std::string field = input.field;
+    if (field.starts_with("expert_")) base.mutable_deployment()->set_tensor_parallel(4);
+    if (field == "expert_load_imbalance") base.mutable_deployment()->set_expert_parallel(4);
+    v1::Scenario changed = base;
+    input.change(changed);
+    const bool is_feature = FeaturesOf(changed, *catalog_->snapshot()) != FeaturesOf(base, *catalog_->snapshot());
+    EXPECT_NE(is_feature, used_by_all.contains(input.field)) << input.field;
+  }
 }
 
 TEST_F(InputFieldsTest, OfSpeculativeDecoding) {
@@ -126,6 +163,47 @@ TEST_F(InputFieldsTest, OfDisaggregatedPrefill) {
           {"transfer_latency_seconds", [=](auto& s) { prefill(s)->set_transfer_latency_seconds(0.1); }},
           {"layerwise_transfer", [=](auto& s) { prefill(s)->set_layerwise_transfer(true); }},
       });
+}
+
+// A formula that nobody wrote would leave its metric at 0 or absent in every scenario.
+TEST_F(InputFieldsTest, EveryMetricIsKnownInSomeScenario) {
+  v1::Scenario usual = Placed();
+  usual.mutable_deployment()->set_price_per_device_hour(3);
+  usual.mutable_slo()->set_max_ttft_seconds(0.001);
+  v1::Scenario dense = Scenario(4, 1000, 100);
+  dense.mutable_deployment()->set_engine("vllm");
+  v1::Scenario kpi = Scenario(1, 1000, 100);
+  kpi.set_method(v1::METHOD_KPI);
+  kpi.mutable_slo()->set_max_ttft_seconds(1);
+  kpi.mutable_slo()->set_max_tpot_seconds(1);
+  v1::Scenario queued = Disaggregated();
+  queued.mutable_workload()->clear_batch_size();
+  queued.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+  queued.mutable_workload()->set_request_rate_per_second(1);
+  v1::Scenario loaded = Scenario(1, 1000, 100);
+  loaded.mutable_live_load()->set_running_sequences(8);
+  loaded.mutable_live_load()->set_waiting_requests(4);
+  v1::Scenario closed_loop = Scenario(16, 1000, 100);
+  closed_loop.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+  v1::Scenario brief = Disaggregated();  // so short that a large batch is bound by compute
+  brief.mutable_workload()->set_prompt_tokens(16);
+  brief.mutable_workload()->set_output_tokens(16);
+  std::set<int> known;
+  for (const v1::Scenario& base :
+       {usual, dense, kpi, Speculative(), Disaggregated(), queued, loaded, closed_loop, brief}) {
+    v1::SweepRequest request;
+    *request.mutable_base() = base;
+    request.add_axes()->set_field("workload.prompt_tokens");
+    request.mutable_axes(0)->mutable_numbers()->add_values(base.workload().prompt_tokens());
+    for (int metric = 1; metric <= v1::Metric_MAX; ++metric) request.add_metrics(static_cast<v1::Metric>(metric));
+    const v1::SweepChunk chunk = MustSweep(request);
+    for (const v1::SweepColumn& column : chunk.columns()) {
+      if (std::isfinite(column.values(0)) && column.values(0) != 0) known.insert(column.metric());
+    }
+  }
+  for (int metric = 1; metric <= v1::Metric_MAX; ++metric) {
+    EXPECT_TRUE(known.contains(metric)) << v1::Metric_Name(static_cast<v1::Metric>(metric)) << " is nowhere known";
+  }
 }
 
 }  // namespace
