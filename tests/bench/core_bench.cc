@@ -6,6 +6,7 @@
 #include "server/catalog/catalog.h"
 #include "server/catalog/entries/embedded.h"
 #include "server/catalog/store/memory_store.h"
+#include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 #include "tests/bench/scenarios.h"
 
@@ -24,8 +25,9 @@ const catalog::Snapshot& BundledSnapshot() {
 void Estimate(benchmark::State& state, v1::Scenario message) {
   message.mutable_workload()->set_output_tokens(static_cast<int>(state.range(0)));
   rpc::ScenarioReader reader(BundledSnapshot(), absl::UnixEpoch());
+  rpc::ScenarioEstimator estimator(reader, BundledSnapshot());
   reader.ReadAll(message, "");
-  const Scenario& scenario = **reader.scenario();
+  const Scenario& scenario = **estimator.scenario();
   StepModelMemo memo;
   foretoken::Estimate estimate;
   for (auto _ : state) benchmark::DoNotOptimize(ComputeEstimate(scenario, {}, memo, estimate));
@@ -34,8 +36,9 @@ void Estimate(benchmark::State& state, v1::Scenario message) {
 // With what model, deployment and hardware decide, which callers keep where they can.
 void EstimateAndDerive(benchmark::State& state, const v1::Scenario& message) {
   rpc::ScenarioReader reader(BundledSnapshot(), absl::UnixEpoch());
+  rpc::ScenarioEstimator estimator(reader, BundledSnapshot());
   reader.ReadAll(message, "");
-  const Scenario& scenario = **reader.scenario();
+  const Scenario& scenario = **estimator.scenario();
   for (auto _ : state) benchmark::DoNotOptimize(ComputeEstimate(scenario));
 }
 

@@ -8,6 +8,7 @@
 #include "server/catalog/entries/embedded.h"
 #include "server/catalog/store/memory_store.h"
 #include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 #include "server/rpc/sweep/sweep_runner.h"
 #include "tests/bench/scenarios.h"
@@ -40,8 +41,9 @@ void RequestParse(benchmark::State& state) {
     v1::EstimateRequest parsed;
     parsed.ParseFromString(bytes);
     rpc::ScenarioReader reader(*snapshot, absl::UnixEpoch());
+    rpc::ScenarioEstimator estimator(reader, *snapshot);
     reader.ReadAll(parsed.scenario(), "scenario.");
-    benchmark::DoNotOptimize(reader.scenario());
+    benchmark::DoNotOptimize(estimator.scenario());
   }
 }
 BENCHMARK(RequestParse);
