@@ -85,18 +85,17 @@ void ReadPart(Part part, const v1::Candidate& candidate, std::string_view prefix
   }
 }
 
-// Reads a candidate over the base. `replaced`: the parts that the reader has from the candidate before.
-void ReadCandidate(const v1::BatchEstimateRequest& request, int index, std::array<bool, kNumParts>& replaced,
-                   ScenarioReader& reader) {
-  const v1::Candidate& candidate = request.candidates(index);
-  const std::string prefix = absl::StrCat("candidates[", index, "].");
+// Reads a candidate over the base, with `prefix` before the paths of the parts that the candidate sets. `replaced`: the
+// parts that the reader has from the candidate before.
+void ReadCandidate(const v1::Scenario& base, const v1::Candidate& candidate, std::string_view prefix,
+                   std::array<bool, kNumParts>& replaced, ScenarioReader& reader) {
   for (int i = 0; i < kNumParts; ++i) {
     const Part part = static_cast<Part>(i);
     const bool sets = Sets(candidate, part);
     if (sets) {
       ReadPart(part, candidate, prefix, reader);
     } else if (replaced[i]) {
-      reader.ReadPart(part, request.base(), kBase);
+      reader.ReadPart(part, base, kBase);
     }
     replaced[i] = sets;
   }
@@ -147,7 +146,8 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
     if (i % kBetweenLooks == 0 && cancelled()) {
       return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
     }
-    ReadCandidate(request, i, replaced, reader);
+    const std::string prefix = absl::StrCat("candidates[", i, "].");
+    ReadCandidate(request.base(), request.candidates(i), prefix, replaced, reader);
     v1::CandidateResult* result = response.add_results();
     if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);
     const absl::Status status = Answer(estimator, moment, Detail(), estimate, *result->mutable_estimate());
