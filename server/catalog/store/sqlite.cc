@@ -1,5 +1,8 @@
 #include "server/catalog/store/sqlite.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
 
@@ -101,6 +104,18 @@ absl::Status SqliteDatabase::CheckInPlace() const {
                  absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"),
                               ": the file was removed or replaced while it was open; restart the server to use what "
                               "is there now"));
+}
+
+absl::Status SqliteDatabase::CheckNotCut() {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(sqlite3_db_filename(database_.get(), "main"), error);
+  // In this order: a file that another process makes just now has pages as soon as they can be counted.
+  const absl::StatusOr<int64_t> pages = OneNumber("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  if (error || bytes == 0 || *pages > 0) return absl::OkStatus();
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"), ": the file has ", bytes,
+                              " bytes, less than a page: it was cut"));
 }
 
 bool SqliteDatabase::FailedCleanly() const {

@@ -47,6 +47,9 @@ class SqliteDatabase {
   // What SQLite finds wrong with the file's structure, the first of it; empty: nothing. Reads all of the file.
   absl::StatusOr<std::string> QuickCheck();
 
+  // OK unless the file is not empty and shorter than a page: SQLite takes that for an empty database.
+  absl::Status CheckNotCut();
+
   // How long a statement waits for a lock of another connection.
   void SetBusyTimeout(int milliseconds) { sqlite3_busy_timeout(database_.get(), milliseconds); }
   // OK while the file is still the one at its path. What is written to a file that was removed or replaced is lost

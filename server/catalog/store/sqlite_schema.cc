@@ -167,6 +167,7 @@ absl::StatusOr<std::string> PrepareSchema(SqliteDatabase& database) {
     if (database.IsDamaged()) return std::string(version.status().message());
     return version.status();
   }
+  if (absl::Status status = database.CheckNotCut(); !status.ok()) return status;
   absl::StatusOr<std::string> damage = database.QuickCheck();
   if (!damage.ok() || !damage->empty()) return damage;
   if (absl::Status status = PrepareSoundFile(database, *version); !status.ok()) return status;

@@ -104,7 +104,7 @@ absl::StatusOr<StoreContents> SqliteStore::ReadAll() {
   absl::MutexLock lock(&read_mutex_);
   if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
   StoreContents contents;
-  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(RowsOf("entries", ""));
+  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(RowsOf("entries NOT INDEXED", ""));
   const absl::Status read = rows.ok() ? ReadRows(*rows, contents) : rows.status();
   if (!damage_.empty()) {
     contents.entries.push_back(DamageOf(damage_));

@@ -19,9 +19,10 @@ using etcdserverpb::RangeResponse;
 constexpr absl::Duration kReadTimeout = absl::Seconds(2);
 constexpr absl::Duration kWholeTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
-// Keys of a page, and the bytes that the next one aims at: etcd bounds a reply by keys alone.
-constexpr int64_t kFirstPage = 50;
-constexpr int64_t kMaxPage = 1000;
+// Keys of a page: etcd bounds a reply by keys alone, and a reply has to come within one attempt of a call. A hundred of
+// the largest entries are 26 MB. Larger values, as others may put there, make the next page smaller.
+constexpr int64_t kFirstPage = 8;
+constexpr int64_t kMaxPage = 100;
 constexpr int64_t kPageBytes = int64_t{8} << 20;
 // "foretoken 1 8f3a01c2": the value of the key that describes the store.
 constexpr char kLayout[] = "foretoken";

@@ -83,7 +83,7 @@ class EtcdStore : public CatalogStore {
   const EtcdKeys keys_;
   const StoreLimits limits_;
   absl::Mutex usage_mutex_;
-  StoreUsage usage_ ABSL_GUARDED_BY(usage_mutex_);  // as last known
+  StoreUsage usage_ ABSL_GUARDED_BY(usage_mutex_);  // as last counted
   absl::Time counted_ ABSL_GUARDED_BY(usage_mutex_) = absl::InfinitePast();
   absl::Mutex lease_mutex_;
   int64_t lease_ ABSL_GUARDED_BY(lease_mutex_) = 0;

@@ -1,6 +1,6 @@
 // How much an etcd store holds. The head carries it from write to write, and every write compares the head with what it
 // has read, so that of two replicas at the limit one gets in. Where the head does not say it, as after a write of an
-// older program, or says that the store is full, everything is counted, at most twice a minute.
+// older program, or says that the store is full, everything is counted, unless that was done just now.
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "estimator/base/errors.h"
@@ -11,7 +11,9 @@
 namespace foretoken::catalog {
 namespace {
 
+// Counting reads all of the store. So it waits for half a minute, or until writes of this share of the most bytes.
 constexpr absl::Duration kCountingInterval = absl::Seconds(30);
+constexpr int64_t kCountingShare = 8;
 constexpr char kHeadName[] = "head";
 
 std::optional<StoreUsage> ReadHead(const std::string& value) {
@@ -57,7 +59,8 @@ absl::StatusOr<StoreUsage> EtcdStore::UsageOf(const Before& before, bool anew, a
   if (told && !anew) return *told;
   {
     absl::MutexLock lock(&usage_mutex_);
-    if (absl::Now() - counted_ < kCountingInterval) return told.value_or(usage_);
+    const bool grown = told && told->bytes - usage_.bytes > limits_.max_bytes / kCountingShare;
+    if (!grown && absl::Now() - counted_ < kCountingInterval) return told.value_or(usage_);
   }
   const absl::StatusOr<StoreUsage> counted = Count(before.etcd_revision, deadline);
   if (!counted.ok()) return counted.status();
