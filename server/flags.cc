@@ -31,6 +31,9 @@ ABSL_FLAG(std::string, etcd_cert_file, "", "PEM certificate that etcd is shown; 
 ABSL_FLAG(std::string, etcd_key_file, "", "PEM key of --etcd_cert_file");
 ABSL_FLAG(std::string, etcd_user, "", "user of etcd; empty: none");
 ABSL_FLAG(std::string, etcd_password_file, "", "file with the password of --etcd_user in its first line");
+ABSL_FLAG(int64_t, max_store_entries, foretoken::catalog::StoreLimits{}.max_entries, "most registered entries");
+ABSL_FLAG(int64_t, max_store_bytes, foretoken::catalog::StoreLimits{}.max_bytes,
+          "most bytes of registered entries, with their kept revisions");
 ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
@@ -135,6 +138,8 @@ ServerFlags ParseFlags(int argc, char** argv) {
                .key_file = absl::GetFlag(FLAGS_etcd_key_file),
                .user = absl::GetFlag(FLAGS_etcd_user),
                .password_file = absl::GetFlag(FLAGS_etcd_password_file)},
+      .store_limits = {.max_entries = InRange<int64_t>(FLAGS_max_store_entries, 1, 10'000'000),
+                       .max_bytes = InRange<int64_t>(FLAGS_max_store_bytes, 1 << 20, int64_t{1} << 40)},
       .check_catalog = absl::GetFlag(FLAGS_check_catalog),
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "server/catalog/store/etcd/etcd_options.h"
+#include "server/catalog/store/store.h"
 #include "server/ops/tls.h"
 
 namespace foretoken {
@@ -20,6 +21,7 @@ struct ServerFlags {
   std::string catalog_dir;
   std::string catalog_store;
   catalog::EtcdOptions etcd;  // credentials alone
+  catalog::StoreLimits store_limits;
   std::string check_catalog;
   int64_t max_sweep_points = 0;
   int max_message_bytes = 0;

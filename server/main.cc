@@ -57,8 +57,8 @@ absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags&
   absl::StatusOr<catalog::Bundle> bundle =
       flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  auto store =
-      catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
+  auto store = catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store,
+                                  flags.etcd, flags.store_limits);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }

@@ -36,6 +36,16 @@ std::string BundledEtagOf(const Collection<Record>& bundled, const std::string& 
   return record == nullptr ? "" : record->entry.etag();
 }
 
+// Of a rollback too: an entry that is larger, as an older program wrote it, is read and not written again.
+absl::Status CheckSize(const StoreWrite& write) {
+  const auto bytes = static_cast<int64_t>(write.value ? write.value->size() : 0);
+  if (bytes <= kMaxEntryBytes) return absl::OkStatus();
+  const bool rollback = write.action == WriteAction::kRollback;
+  return Refusal(Reason::kLimitExceeded, rollback ? "store_revision" : "spec",
+                 absl::StrCat(std::string(KindName(write.kind)), " ", Quoted(write.id), " has ", bytes,
+                              " bytes; allowed up to ", kMaxEntryBytes));
+}
+
 // What every registration has to keep: an id, a spec that parses (`parsed`), and texts of bounded length.
 template <typename Spec>
 absl::Status CheckEntry(const Spec& spec, const absl::Status& parsed) {
@@ -64,6 +74,7 @@ StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional
 
 template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
+  if (absl::Status status = CheckSize(write); !status.ok()) return status;
   std::string bundled_etag;
   {
     absl::MutexLock lock(&state_mutex_);
@@ -114,7 +125,12 @@ absl::StatusOr<std::optional<StoredRevision>> Catalog::RevisionAt(const std::str
   absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(Kind::kKind, id);
   if (!history.ok()) return history.status();
   for (StoredRevision& one : *history) {
-    if (one.revision <= revision) return one.value ? std::optional(std::move(one)) : std::nullopt;
+    if (one.revision > revision) continue;
+    if (!one.fault.empty()) {
+      return absl::DataLossError(absl::StrCat(std::string(KindName(Kind::kKind)), " ", Quoted(id), " at revision ",
+                                              one.revision, ": ", one.fault));
+    }
+    return one.value ? std::optional(std::move(one)) : std::nullopt;
   }
   if (history->empty() || history->back().sequence == 1) return std::nullopt;
   return Refusal(Reason::kRevisionNotKept, "store_revision",

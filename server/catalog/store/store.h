@@ -65,6 +65,19 @@ struct StoreWrite {
   bool dry_run = false;
 };
 
+// The most that a store takes; what it holds beyond that, as by an older program, stays and is read.
+struct StoreLimits {
+  // Every replica keeps every entry in memory, about 2.9 kB for one of 1 kB: 145 MB at this many.
+  int64_t max_entries = 50'000;
+  // Of what is registered, its kept revisions and the answers to request ids: 20,000 entries of 1 kB with all of their
+  // revisions take half of it.
+  int64_t max_bytes = int64_t{512} << 20;
+};
+
+// The largest entry that can be written, serialised. The largest of the catalog that ships has 4 kB; a write stores an
+// entry three times, which etcd by default refuses above 1.5 MiB; and sixteen fit into a gRPC message of 4 MiB.
+inline constexpr int64_t kMaxEntryBytes = 256'000;
+
 struct StoreWriteResult {
   std::string etag;  // empty after a delete and a dry run
   int64_t revision = 0;
@@ -82,6 +95,7 @@ struct StoredRevision {
   WriteAction action = WriteAction::kRegister;
   std::optional<std::string> value;  // absent: it was deleted
   std::string etag;                  // empty: it was deleted
+  std::string fault;                 // not empty: it cannot be read, and nothing but revision and sequence is known
 };
 
 // Thread-safe. A write that returned OK survives a crash of the process and of the machine. No call waits for longer
@@ -110,7 +124,8 @@ class CatalogStore {
   virtual absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) = 0;
 
   // Errors: kAlreadyExists, kEtagMismatch (with the current etag), kRequestIdReused, kUnknownId (a delete of what is
-  // not registered), kStoreUnavailable, whose message ends in kNothingWritten or kMayBeWritten.
+  // not registered), kLimitExceeded (a put for which the store has no room), kStoreUnavailable, whose message ends in
+  // kNothingWritten or kMayBeWritten.
   virtual absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) = 0;
 
   // Calls `changed` from a thread of the store soon after another process wrote. A store that is not notified of writes
@@ -125,6 +140,17 @@ class CatalogStore {
 // Errors: kAlreadyExists, kEtagMismatch, kUnknownId.
 absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std::string>& current_etag);
 
+// What a store holds by the measure of StoreLimits.
+struct StoreUsage {
+  int64_t entries = 0;
+  int64_t bytes = 0;
+};
+
+// Whether `write` may take the store from one usage to the other. A delete always may, so that a full store can be
+// emptied. Errors: kLimitExceeded.
+absl::Status CheckRoom(const StoreWrite& write, const StoreUsage& before, const StoreUsage& after,
+                       const StoreLimits& limits);
+
 // Whether a repeated request_id repeats the payload too. Errors: kRequestIdReused.
 absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest);
 
@@ -137,11 +163,23 @@ std::string RandomStoreId();
 // "hardware", "model", "unknown".
 std::string_view KindName(EntryKind kind);
 
+// A name that a store holds and that is no catalog id, for people to read: printable and short.
+std::string PrintableName(std::string_view name);
+
+// Leaves of `entry` what tells that it cannot be read, and why. A name that is no text makes its kind unknown.
+void MarkUnreadable(std::string fault, StoredEntry& entry);
+
 inline constexpr char kNothingWritten[] = "; nothing was written";
 inline constexpr char kMayBeWritten[] =
     "; it may have been written: repeat it with the same request_id, or read the entry, to learn";
 
-// `status` with one of the above at its end, where it is kStoreUnavailable.
+// A revision of which nothing else can be read.
+StoredRevision UnreadableRevision(int64_t revision, int64_t sequence, std::string_view fault);
+
+// The refusal of a repeated request whose first answer is damaged: to write again could write twice.
+absl::Status DamagedAnswer(const StoreWrite& write);
+
+// `status` with kNothingWritten or kMayBeWritten at its end, where it is kStoreUnavailable.
 absl::Status WithOutcome(const absl::Status& status, std::string_view outcome);
 
 // How long a request_id is remembered.
