@@ -8,14 +8,15 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 
 import grpc
+import yaml
 
-from support.deployment import DEPLOY, Deployment
-from support.foretoken_api import Refused
+from support.deployment import DEPLOY, Deployment, Replica, Secrets, compose_file
 from support.replicas import entries, wait_until
 from support.scenarios import hardware, scenario
 from support.server_process import API, BINARY_DIR, CLI
@@ -125,6 +126,26 @@ class BalancingScheduler(Looping):
     def finish(self):
         super().finish()
         self.channel.close()
+
+
+def probes():
+    """The commands by which Docker and Kubernetes ask for the health of a replica."""
+    with open(os.path.join(DEPLOY, "kubernetes", "deployment.yaml"), encoding="utf-8") as file:
+        container, = yaml.safe_load(file)["spec"]["template"]["spec"]["containers"]
+    by_kubernetes = [container[f"{name}Probe"]["exec"]["command"] for name in ("startup", "readiness", "liveness")]
+    return [*by_kubernetes, compose_file()["services"]["foretoken-1"]["healthcheck"]["test"][1:]]
+
+
+class Probes(unittest.TestCase):
+    def test_they_find_a_replica_that_serves_and_notice_one_that_does_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            service = compose_file()["services"]["foretoken-1"]
+            with Replica(service, "memory:", Secrets(folder)) as replica:
+                for command in probes():
+                    self.assertEqual((command[0], replica.probe(command)), ("foretoken", 0))
+                replica.kill()
+                for command in probes():
+                    self.assertNotEqual(replica.probe(command), 0)
 
 
 class NoCallFails(unittest.TestCase):

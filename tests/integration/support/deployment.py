@@ -21,7 +21,7 @@ import yaml
 
 from support.etcd_cluster import EtcdCluster, member_port
 from support.replicas import wait_until
-from support.server_process import API, ServerProcess
+from support.server_process import API, CLI, ServerProcess
 
 DEPLOY = os.path.join(os.environ["FORETOKEN_SOURCE_DIR"], "deploy")
 COMPOSE = os.path.join(DEPLOY, "compose", "compose.yaml")
@@ -76,6 +76,7 @@ class Replica(ServerProcess):
 
     def __init__(self, service, store, secrets):
         self.own_address, self.own_metrics_address = free_address(), free_address()
+        self.secrets = secrets
         self.stop_seconds = seconds(service["stop_grace_period"])
         ours = ("--listen=", "--metrics_listen=", "--catalog_store=")
         flags = [flag.replace(MOUNTED, secrets.path("replica", "")) for flag in service["command"]
@@ -87,6 +88,13 @@ class Replica(ServerProcess):
         self._spawn()
         if not self._wait_until_serving():
             raise RuntimeError("foretokend did not start:\n" + self.log())
+
+    def probe(self, command):
+        """The exit code of a probe that would run in this replica's container."""
+        here = {MOUNTED: self.secrets.path("replica", ""), "localhost:50051": self.address.replace("127.0.0.1", "localhost")}
+        for there, path in here.items():
+            command = [argument.replace(there, path) for argument in command]
+        return subprocess.run([CLI, *command[1:]], capture_output=True, check=False, timeout=30).returncode
 
 
 class Proxy:
