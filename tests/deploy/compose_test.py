@@ -1,5 +1,5 @@
-"""deploy/compose: by the schema of the Compose Specification, by each program's own check of its configuration, and by what
-must agree between the files."""
+"""deploy/compose: by the schema of the Compose Specification, by each program's own check of its configuration, and by
+what must agree between the files."""
 
 import json
 import os
@@ -57,7 +57,8 @@ class Compose(unittest.TestCase):
         text = HAPROXY_FILE.read_text(encoding="utf-8")
         interval = int(re.search(r"check inter (\d+)ms fall 1 ", text).group(1)) / 1000
         longest = int(re.search(r"timeout check (\d+)s", text).group(1))
-        self.assertGreaterEqual(seconds(value(SERVICES[REPLICAS[0]]["command"], "drain_grace")), 2 * (interval + longest))
+        grace = seconds(value(SERVICES[REPLICAS[0]]["command"], "drain_grace"))
+        self.assertGreaterEqual(grace, 2 * (interval + longest))
 
     def test_the_store_is_all_members_of_one_cluster(self):
         endpoints = re.fullmatch(r"etcd:([^/]+)/foretoken", value(SERVICES[REPLICAS[0]]["command"], "catalog_store"))

@@ -1,4 +1,5 @@
-"""The manifests of deploy/kubernetes: by the schemas of Kubernetes and the Prometheus operator, and by what must agree."""
+"""The manifests of deploy/kubernetes: by the schemas of Kubernetes and the Prometheus operator, and by what must
+agree."""
 
 import unittest
 

@@ -1,9 +1,11 @@
-"""The deployment of deploy/compose, as processes: what its callers notice of an operator's work and of etcd's leader's end.
+"""The deployment of deploy/compose, as processes: what its callers notice of an operator's work and of the end of
+etcd's leader.
 
-A scheduler and a dashboard keep one channel of the client library, a CI job runs the command line, all through the proxy.
-A second scheduler balances by itself over the replicas, with gRPC's own means. Each call has ten seconds.
+A scheduler and a dashboard keep one channel of the client library each, a CI job runs the command line, all through the
+proxy. A second scheduler balances by itself over the replicas, with gRPC's own means. Each call has ten seconds.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -88,9 +90,9 @@ class CiJob(Looping):
         identifier = f"ci-{number}"
         secrets = self.deployment.secrets
         done = subprocess.run(
-            [CLI, "--server", self.deployment.proxy.address, "--ca-file", secrets.path("jobs", "ca.crt"), "--token-file",
-             secrets.path("jobs", "token"), "register-hardware", "-"], text=True, capture_output=True, check=False,
-            input=self.example.replace('"example-accelerator"', f'"{identifier}"'), timeout=60)
+            [CLI, "--server", self.deployment.proxy.address, "--ca-file", secrets.path("jobs", "ca.crt"),
+             "--token-file", secrets.path("jobs", "token"), "register-hardware", "-"], text=True, capture_output=True,
+            check=False, input=self.example.replace('"example-accelerator"', f'"{identifier}"'), timeout=60)
         if done.returncode != 0:
             return f"{identifier}: {done.returncode} {done.stderr}"
         self.known.append(identifier)
@@ -112,7 +114,8 @@ class BalancingScheduler(Looping):
         workload = {"batch_size": 1, "prompt_tokens": 1024, "output_tokens": 128}
         self.request = API.build(method.input_type, {"base": scenario(workload=workload), "candidates": candidates})
         self.stub = self.channel.unary_unary(
-            "/foretoken.v1.EstimatorService/BatchEstimate", request_serializer=lambda message: message.SerializeToString(),
+            "/foretoken.v1.EstimatorService/BatchEstimate",
+            request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=API.message_class("foretoken.v1.BatchEstimateResponse").FromString)
         self.start()
 
@@ -164,7 +167,9 @@ class NoCallFails(unittest.TestCase):
                 for caller in callers:
                     caller.finish()
             for caller in callers:
-                print(f"{caller.role}: {caller.calls} calls, {len(caller.failures)} failed, longest {caller.longest:.2f} s")
+                print(f"{caller.role}: {caller.calls} calls, {len(caller.failures)} failed, "
+                      f"longest {caller.longest:.2f} s")
+            self.assertEqual(self.compressed(deployment), grpc.StatusCode.UNIMPLEMENTED)
             self.assertEqual([failure for caller in callers for failure in caller.failures], [], deployment.proxy.log())
             for caller in callers:
                 self.assertGreater(caller.calls, 30, caller.role)
@@ -207,6 +212,18 @@ class NoCallFails(unittest.TestCase):
             return False
         finally:
             client.close()
+
+    @staticmethod
+    def compressed(deployment):
+        """The code by which the proxy ends a call whose message is compressed."""
+        client = deployment.connect()
+        call = client.channel.unary_unary("/foretoken.v1.EstimatorService/Estimate")
+        with contextlib.closing(client):
+            try:
+                call(b"0" * 1000, timeout=DEADLINE_SECONDS, compression=grpc.Compression.Gzip)
+            except grpc.RpcError as error:
+                return error.code()
+        return grpc.StatusCode.OK
 
     def renew_certificates(self, deployment, _):
         deployment.renew_certificates()

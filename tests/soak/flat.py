@@ -5,7 +5,7 @@ GROWTH = 0.05
 
 
 def growth_of(by_minute, warm_up=WARM_UP_MINUTES):
-    """The most by which a minute after the warm-up passes the highest of the warm-up, as a ratio; None: none is after it.
+    """The most by which a minute after the warm-up passes the highest minute of it, as a ratio; None: none is after it.
 
     `by_minute`: memory of the first minute, of the second, and so on; None where there was none."""
     first = [value for value in by_minute[:warm_up] if value is not None]

@@ -70,8 +70,8 @@ class ShortRun(unittest.TestCase):
              f"--build={os.environ['FORETOKEN_BINARY_DIR']}"], capture_output=True, text=True, check=False, timeout=200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(f"{done.stdout.splitlines()[-1]} ({time.monotonic() - began:.0f} s)")
-        for part in ("cancelled sweeps", "whole sweeps", "registrations", "kills", "estimate", "live_batch", "failed 0"):
-            self.assertRegex(done.stdout, rf"{part}")
+        for part in ("cancelled sweeps", "whole sweeps", "registrations", "kills", "estimate", "live_batch"):
+            self.assertRegex(done.stdout, rf"{part} [1-9]")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What goes on during the soak: calls at a fixed rate, sweeps that are cancelled half-way, registrations, ends of replicas.
+"""What goes on during the soak: calls at a fixed rate, sweeps that are cancelled half-way, registrations, ends of
+replicas.
 
 Each is a thread that counts into one `Tally`. A failure counts only where the replica ran all the time.
 """
@@ -164,9 +165,9 @@ class Registrations(Worker):
         self.tally.add("registrations")
 
     def register(self, spec, **fields):
+        request_id = f"{self.replica.name}-{self.replica.ends}-{self.number}-{len(fields)}"
         self.replica.server.client.call("CatalogService/RegisterHardware", spec=spec, timeout=10,
-                                        request_id=f"{self.replica.name}-{self.replica.ends}-{self.number}-{len(fields)}",
-                                        **fields)
+                                        request_id=request_id, **fields)
 
 
 class Killer(threading.Thread):

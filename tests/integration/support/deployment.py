@@ -1,5 +1,5 @@
-"""The deployment of deploy/compose as processes on free loopback ports: the replicas with the compose file's flags, three
-members of etcd, HAProxy with the file that ships, and secrets by the script that ships.
+"""The deployment of deploy/compose as processes on free loopback ports: the replicas with the compose file's flags,
+three members of etcd, HAProxy with the file that ships, and secrets by the script that ships.
 
 Example:
     with Deployment() as deployment:
@@ -91,7 +91,8 @@ class Replica(ServerProcess):
 
     def probe(self, command):
         """The exit code of a probe that would run in this replica's container."""
-        here = {MOUNTED: self.secrets.path("replica", ""), "localhost:50051": self.address.replace("127.0.0.1", "localhost")}
+        here = {MOUNTED: self.secrets.path("replica", ""),
+                "localhost:50051": self.address.replace("127.0.0.1", "localhost")}
         for there, path in here.items():
             command = [argument.replace(there, path) for argument in command]
         return subprocess.run([CLI, *command[1:]], capture_output=True, check=False, timeout=30).returncode
