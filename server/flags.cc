@@ -1,8 +1,10 @@
 #include "server/flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "server/rpc/wire/caller_names.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
@@ -38,7 +42,15 @@ ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, 
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
-ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
+ABSL_FLAG(int, work_threads, 0, "large calls that compute at once; 0: as many as there are cores, at least 2");
+ABSL_RETIRED_FLAG(int, sweep_threads, 2, "see --work_threads");
+ABSL_FLAG(absl::Duration, max_queue_wait, absl::Seconds(10), "a large call that would wait longer is refused at once");
+ABSL_FLAG(int, max_large_calls, 4000, "most large calls at once");
+ABSL_FLAG(int, max_large_calls_per_caller, 1000, "most large calls of one caller at once");
+ABSL_FLAG(int64_t, max_large_call_bytes, 256 << 20, "most bytes of their requests");
+ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 64 << 20, "most bytes of the requests of one caller");
+ABSL_FLAG(std::string, trusted_proxies, "",
+          "addresses of proxies, comma-separated, whose x-forwarded-for names the caller; unix: who calls by a socket");
 ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
 ABSL_FLAG(absl::Duration, refresh_interval, absl::Milliseconds(250), "how often the store is asked for others' writes");
@@ -105,6 +117,31 @@ std::string Address(const absl::Flag<std::string>& flag, bool sockets) {
                       sockets ? ", or unix:PATH" : "; empty: none"));
 }
 
+// As many as there are cores, so that idle ones help; two, so that a fit leaves one to others.
+int WorkThreads() {
+  const int asked = InRange(FLAGS_work_threads, 0, 1024);
+  return asked > 0 ? asked : std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+work::Limits LimitsOfWork() {
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  return {.max_wait = InRange(FLAGS_max_queue_wait, absl::Milliseconds(10), absl::Hours(1)),
+          .max_jobs = InRange(FLAGS_max_large_calls, 1, 1'000'000),
+          .max_jobs_of_caller = InRange(FLAGS_max_large_calls_per_caller, 1, 1'000'000),
+          .max_bytes = InRange<int64_t>(FLAGS_max_large_call_bytes, 1 << 20, kMostBytes),
+          .max_bytes_of_caller = InRange<int64_t>(FLAGS_max_large_call_bytes_per_caller, 1 << 20, kMostBytes)};
+}
+
+std::vector<std::string> TrustedProxies() {
+  std::vector<std::string> proxies;
+  for (const absl::string_view text : absl::StrSplit(absl::GetFlag(FLAGS_trusted_proxies), ',', absl::SkipEmpty())) {
+    const std::string name = rpc::NameOfAddress(std::string(text));
+    if (name.empty()) Refuse(absl::StrCat("--trusted_proxies: ", text, "; allowed IPv4 and IPv6 addresses, and unix"));
+    proxies.push_back(name);
+  }
+  return proxies;
+}
+
 void Parse(int argc, char** argv) {
   Describe();
   for (int i = 1; i < argc; ++i) {
@@ -144,7 +181,9 @@ ServerFlags ParseFlags(int argc, char** argv) {
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
-      .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),
+      .work_threads = WorkThreads(),
+      .limits = LimitsOfWork(),
+      .trusted_proxies = TrustedProxies(),
       .serve_baseline = absl::GetFlag(FLAGS_serve_baseline),
       .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),
       .refresh_interval = InRange(FLAGS_refresh_interval, absl::Milliseconds(10), absl::Hours(1)),

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "server/catalog/store/etcd/etcd_options.h"
 #include "server/catalog/store/store.h"
 #include "server/ops/tls.h"
+#include "server/work/admission.h"
 
 namespace foretoken {
 
@@ -26,7 +28,9 @@ struct ServerFlags {
   int64_t max_sweep_points = 0;
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
-  int sweep_threads = 0;
+  int work_threads = 0;
+  work::Limits limits;  // of large calls
+  std::vector<std::string> trusted_proxies;
   bool serve_baseline = false;
   absl::Duration drain_timeout;
   absl::Duration refresh_interval;

@@ -28,6 +28,8 @@
 #include "server/rpc/baseline_service.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
+#include "server/work/fair_scheduler.h"
+#include "server/work/work_metrics.h"
 
 namespace foretoken {
 namespace {
@@ -132,10 +134,12 @@ void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics
 // No metrics where no address is asked for.
 absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const std::string& address,
                                                                  std::shared_ptr<ops::Metrics> metrics,
-                                                                 const catalog::Catalog& catalog) {
+                                                                 const catalog::Catalog& catalog,
+                                                                 std::vector<const work::FairScheduler*> schedulers) {
   if (address.empty()) return nullptr;
   return ops::MetricsServer::Start(address,
-                                   {std::move(metrics), std::make_shared<ops::CatalogMetrics>(&catalog, absl::Now)});
+                                   {std::move(metrics), std::make_shared<ops::CatalogMetrics>(&catalog, absl::Now),
+                                    std::make_shared<work::WorkMetrics>(std::move(schedulers))});
 }
 
 // Serves until a signal comes, then lets running calls end.
@@ -162,15 +166,15 @@ int Serve(const ServerFlags& flags) {
   absl::StatusOr<std::unique_ptr<catalog::Catalog>> catalog = OpenCatalog(flags);
   if (!catalog.ok()) return Fail("catalog_unavailable", catalog.status());
   const auto metrics = std::make_shared<ops::Metrics>(FORETOKEN_VERSION);
-  ops::WorkerPool large_calls(1);
-  ops::WorkerPool sweeps(flags.sweep_threads, /*niceness=*/5);
-  ops::WorkerPool writes(kStoreThreads);
+  work::FairScheduler work({.name = "compute", .slots = flags.work_threads, .niceness = 5, .limits = flags.limits});
+  work::FairScheduler writes({.name = "store", .slots = kStoreThreads, .limits = flags.limits});
+  const rpc::CallerNames caller_names(write_tokens->get(), flags.trusted_proxies);
   const rpc::ServiceDeps deps{.catalog = catalog->get(),
                               .clock = absl::Now,
                               .metrics = metrics.get(),
-                              .large_calls = &large_calls,
-                              .sweeps = &sweeps,
+                              .work = &work,
                               .writes = &writes,
+                              .caller_names = &caller_names,
                               .write_tokens = write_tokens->get(),
                               .max_sweep_points = flags.max_sweep_points};
   rpc::EstimatorService estimator_service(deps);
@@ -178,7 +182,7 @@ int Serve(const ServerFlags& flags) {
   rpc::BaselineService baseline_service;
   std::vector<grpc::Service*> services = {&estimator_service, &catalog_service};
   if (flags.serve_baseline) services.push_back(&baseline_service);
-  const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog);
+  const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog, {&work, &writes});
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
   const auto server = ops::GrpcServer::Start({.listen = flags.listen,
                                               .credentials = *credentials,

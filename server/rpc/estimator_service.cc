@@ -1,5 +1,6 @@
 #include "server/rpc/estimator_service.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 // Above these a call computes for about a quarter of a millisecond and leaves the threads that serve the others.
 constexpr int kManyCandidates = 64;
 constexpr int kManyTokenLatencies = 1'000;
+constexpr int kEstimatesOfASearch = 40;
 
 bool IsLarge(const v1::EstimateRequest& request) {
   const v1::Workload& workload = request.scenario().workload();
@@ -94,27 +97,32 @@ EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
-  ops::WorkerPool* pool = IsLarge(*request) ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call&) {
+  const auto answer = [this, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
     if (status.ok()) CountVerdict(response->estimate(), *deps_.metrics);
     return status;
-  });
+  };
+  if (!IsLarge(*request)) return Serve(context, request, *deps_.metrics, answer);
+  const double tokens = std::max(kManyTokenLatencies, request->scenario().workload().output_tokens());
+  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kEstimate, tokens, answer});
 }
 
 grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerContext* context,
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
-  ops::WorkerPool* pool = request->candidates_size() > kManyCandidates ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call& call) {
+  const auto answer = [this, request, response](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
     absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
     return status;
-  });
+  };
+  const int candidates = request->candidates_size();
+  if (candidates <= kManyCandidates) return Serve(context, request, *deps_.metrics, answer);
+  return ServeLarge(context, request, deps_,
+                    {deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer});
 }
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
@@ -125,11 +133,13 @@ grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::Callb
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
-  return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
+  const auto answer = [this, request, response](const Call& call) {
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
     return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
-  });
+  };
+  const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
+  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});
 }
 
 }  // namespace foretoken::rpc

@@ -11,7 +11,9 @@ ALLOWED = {
     "estimator/": ("estimator/",),
     "server/catalog/": ("server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
     "server/ops/": ("server/ops/", "server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
-    "server/rpc/": ("server/rpc/", "server/ops/", "server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
+    "server/work/": ("server/work/", "server/ops/", "estimator/"),
+    "server/rpc/": ("server/rpc/", "server/work/", "server/ops/", "server/catalog/", "estimator/", "foretoken/v1/",
+                    "google/rpc/"),
     "server/": ("server/", "estimator/", "foretoken/v1/", "google/rpc/"),
     "client/": ("client/", "foretoken/v1/", "google/rpc/", "grpc/health/v1/"),
 }

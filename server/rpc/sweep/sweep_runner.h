@@ -10,6 +10,7 @@
 #define FORETOKEN_SERVER_RPC_SWEEP_SWEEP_RUNNER_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -24,8 +25,10 @@
 
 namespace foretoken::rpc {
 
-// Points between two looks at whether the caller gave up.
+// Between two looks at whether the caller gave up, and at whose turn it is: so many points, or so much time where
+// points are dear.
 inline constexpr int kPointsPerLook = 128;
+inline constexpr std::chrono::microseconds kTimePerLook{200};
 // Frontier points that a summary lists; a larger frontier is thinned, and the summary says so.
 inline constexpr int kMaxFrontierPoints = 50'000;
 
@@ -60,6 +63,8 @@ class SweepRunner {
   void WriteRefusal(const absl::Status& status, int row, v1::SweepChunk& chunk);
   void RankEstimate(int64_t point, const Estimate& estimate);
   void Rank(const TradeOff& point, bool feasible);
+  // By what the points since the last look took.
+  int PointsUntilLook();
   void PrepareChunk(int points, v1::SweepChunk& chunk);
 
   SweepPlan plan_;
@@ -80,6 +85,8 @@ class SweepRunner {
   Frontier frontier_;
   std::optional<TradeOff> best_under_slo_;
   std::vector<double*> columns_;  // of the chunk being filled
+  int points_per_look_ = 1;
+  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace foretoken::rpc
