@@ -1,5 +1,5 @@
-// Where registered entries live. A store keeps small opaque values under (kind, id) with one revision that only
-// grows; the catalog gives them meaning. Implementations: sqlite_store.h (one host), etcd/etcd_store.h (many hosts),
+// Keeps registered entries: small opaque values under (kind, id), with one revision that only grows. The catalog gives
+// them meaning. Implementations: sqlite_store.h (one host), etcd/etcd_store.h (many hosts),
 // memory_store.h (tests). tests/catalog/store_test.cc holds all of them to what stands here.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
@@ -15,7 +15,7 @@
 
 namespace foretoken::catalog {
 
-// kUnknown: of a newer program, or nothing that this one wrote. Only read, never written.
+// kUnknown: an entry of a newer program, or a foreign key. Only read, never written.
 enum class EntryKind { kHardware, kModel, kUnknown };
 
 // Same numbers as foretoken.v1.WriteAction.
@@ -29,16 +29,16 @@ struct StoredEntry {
   std::string etag;
   int64_t revision = 0;  // of the write that made it
   absl::Time update_time;
-  std::string fault;  // not empty: the store holds something here that it cannot read
+  std::string fault;  // not empty: why the store cannot read the entry
 };
 
-// Everything registered, at one revision.
+// All registered entries, at one revision.
 struct StoreContents {
   std::vector<StoredEntry> entries;
   int64_t revision = 0;
 };
 
-// What happened after some revision, up to `revision`: of each entry at least its last change, in order of revisions.
+// The changes after some revision up to `revision`, in order of revisions: at least the last change of each entry.
 struct StoreChanges {
   std::vector<StoredEntry> entries;
   int64_t revision = 0;
@@ -49,8 +49,8 @@ struct StoreWrite {
   EntryKind kind = EntryKind::kHardware;
   std::string id;
   std::optional<std::string> value;
-  // What must be registered for the write to happen. Absent: nothing, for a put; anything, for a delete.
-  // "*": anything or nothing. Else: exactly the entry with this etag.
+  // The condition of the write. Absent: a put needs that nothing is registered, a delete that anything is. "*": none.
+  // Otherwise the registered entry must have this etag.
   std::optional<std::string> etag;
   // Empty: none. A repeated id with the same payload_digest gives the first answer again.
   std::string request_id;
@@ -59,9 +59,9 @@ struct StoreWrite {
   std::string author;  // who
   std::string peer;    // the address it calls from
   absl::Time now;
-  // When the store gives up, by the system's clock.
+  // When the store stops trying, by the system's clock.
   absl::Time deadline = absl::InfiniteFuture();
-  // Check everything, write nothing.
+  // The store checks everything and writes nothing.
   bool dry_run = false;
 };
 
@@ -113,8 +113,8 @@ class CatalogStore {
   // The revision alone, cheaply, as it is now. Errors: kStoreUnavailable.
   virtual absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) = 0;
 
-  // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has
-  // returned before, or until `deadline`. Nothing: the store no longer knows, and ReadAll is needed. Errors:
+  // The changes after revision `after`. Waits until they reach revision `reach`, which a read or a write returned
+  // before, or until `deadline`. Nothing: the store no longer has them all, and the caller must use ReadAll. Errors:
   // kStoreUnavailable.
   virtual absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach,
                                                                   absl::Time deadline) = 0;

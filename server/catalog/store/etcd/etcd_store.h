@@ -1,8 +1,8 @@
 // The shared store: an etcd cluster of version 3.4 or later, for replicas on many hosts (etcd_keys.h has the layout).
 //
-// A write is one transaction that compares what was read before, so that of several writers one wins, and that is
-// never made twice: a writer that lost its answer looks for its own write before it tries again. Reads are
-// linearizable. All survive the loss of a minority of members; without a majority they fail by their deadline.
+// A write is one transaction that compares what was read before it, so that one of several writers wins. No write is
+// made twice, because a writer that lost its answer looks for its own write before it tries again. Reads are
+// linearizable. All calls survive the loss of a minority of members. Without a majority they fail by their deadline.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
 
@@ -36,7 +36,7 @@ class EtcdStore : public CatalogStore {
   void OnChange(std::function<void()> changed) override;
 
  private:
-  // What a write has to know before it is tried.
+  // What a write reads before it is tried.
   struct Before {
     std::string store_id;
     int64_t head_revision = 0;  // 0: nothing was ever written
@@ -57,7 +57,7 @@ class EtcdStore : public CatalogStore {
   // All keys under `prefix` at a revision of etcd, or those that come after `first`, where it is not null.
   absl::Status ReadPages(const std::string& prefix, int64_t etcd_revision, const etcdserverpb::RangeResponse* first,
                          absl::Time deadline, const std::function<void(const mvccpb::KeyValue&)>& take);
-  // The store's id, read beside other keys; made anew where it is not there.
+  // The store's id, which was read beside other keys. Makes one where the store has none.
   absl::StatusOr<std::string> StoreId(const etcdserverpb::RangeResponse& read, absl::Time deadline);
 
   absl::StatusOr<Before> ReadBefore(const StoreWrite& write, bool whole_history, absl::Time deadline);
@@ -74,7 +74,7 @@ class EtcdStore : public CatalogStore {
   absl::StatusOr<StoreUsage> UsageOf(const Before& before, bool anew, absl::Time deadline);
   absl::StatusOr<StoreUsage> Count(int64_t etcd_revision, absl::Time deadline);
   absl::StatusOr<Outcome> Try(const etcdserverpb::TxnRequest& txn, absl::Time deadline, int64_t& revision);
-  // A lease that lives as long as request ids are remembered, shared by the writes of an hour; 0 without a request id.
+  // A lease that lives as long as request ids are remembered. The writes of an hour share it. 0: no request id.
   absl::StatusOr<int64_t> LeaseFor(const StoreWrite& write, absl::Time deadline);
   void ForgetLease();
   absl::Status Error(std::string_view doing, const grpc::Status& status) const;
