@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/grpc_sweep.h"
+#include "client/request_text.h"
 #include "client/status_details.h"
 #include "foretoken/v1/catalog_service.grpc.pb.h"
 #include "foretoken/v1/estimator_service.grpc.pb.h"
@@ -44,7 +45,7 @@ absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::Client
     const grpc::Status answer = (stub.*rpc)(&context, request, &response);
     return FromWire(answer.error_code(), answer.error_message(), answer.error_details());
   });
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameUnsendable(status, request);
   return response;
 }
 

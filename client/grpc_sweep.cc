@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/request_text.h"
 #include "client/status_details.h"
 
 namespace foretoken::client {
@@ -34,7 +35,7 @@ absl::Status GrpcSweep::Finish() {
   while (reader_->Read(&rest)) {
   }
   finished_ = true;
-  return ToAbsl(reader_->Finish());
+  return NameUnsendable(ToAbsl(reader_->Finish()), request_);
 }
 
 absl::Status GrpcSweep::Open() {

@@ -54,6 +54,30 @@ absl::Status CheckEntry(const Spec& spec, const absl::Status& parsed) {
   return WithFieldPrefix(CheckTexts(spec), "spec.");
 }
 
+// The etag that is registered under this id; empty: none is.
+template <typename Kind>
+std::string RegisteredEtagOf(const Snapshot& snapshot, const std::string& id) {
+  const auto record = Kind::Find(snapshot, id);
+  return record.ok() && (*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED ? (*record)->entry.etag() : "";
+}
+
+// Whether what was registered at `revision` can be told by this history, the newest first, which should have `etag`
+// unless it was written again after revision `known`.
+// Errors: DATA_LOSS: the revision is damaged, or one is missing that could be it.
+absl::Status CheckWhole(const std::vector<StoredRevision>& history, const std::string& etag, int64_t known,
+                        int64_t revision) {
+  bool has_etag = etag.empty() || (!history.empty() && history.front().revision > known);
+  for (size_t i = 0; i < history.size(); ++i) {
+    const StoredRevision& one = history[i];
+    if (i > 0 && one.sequence + 1 != history[i - 1].sequence) return absl::DataLossError("the history has a gap here");
+    has_etag = has_etag || one.etag == etag || !one.fault.empty();
+    if (one.revision > revision) continue;
+    if (!one.fault.empty()) return absl::DataLossError(absl::StrCat("revision ", one.revision, ": ", one.fault));
+    break;
+  }
+  return has_etag ? absl::OkStatus() : absl::DataLossError("the history lacks what is registered");
+}
+
 }  // namespace
 
 StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional<std::string> value, WriteAction action,
@@ -122,14 +146,15 @@ absl::StatusOr<std::optional<StoredRevision>> Catalog::RevisionAt(const std::str
     return Refusal(Reason::kInvalidField, "store_revision",
                    absl::StrCat("store_revision ", revision, "; allowed 0 to ", *last));
   }
+  const auto before = Current();
+  const std::string etag = RegisteredEtagOf<Kind>(*before, id);
   absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(Kind::kKind, id);
   if (!history.ok()) return history.status();
+  if (absl::Status status = CheckWhole(*history, etag, before->revision().store_revision(), revision); !status.ok()) {
+    return status;
+  }
   for (StoredRevision& one : *history) {
     if (one.revision > revision) continue;
-    if (!one.fault.empty()) {
-      return absl::DataLossError(absl::StrCat(std::string(KindName(Kind::kKind)), " ", Quoted(id), " at revision ",
-                                              one.revision, ": ", one.fault));
-    }
     return one.value ? std::optional(std::move(one)) : std::nullopt;
   }
   if (history->empty() || history->back().sequence == 1) return std::nullopt;

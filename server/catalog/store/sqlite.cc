@@ -125,17 +125,17 @@ bool SqliteDatabase::FailedCleanly() const {
 
 bool SqliteDatabase::IsDamaged() const { return (sqlite3_errcode(database_.get()) & 0xff) == SQLITE_CORRUPT; }
 
-absl::StatusOr<std::string> SqliteDatabase::QuickCheck() {
+absl::StatusOr<std::string> SqliteDatabase::CheckIntegrity() {
   const auto damage_or = [this](const absl::Status& status) -> absl::StatusOr<std::string> {
     if (IsDamaged()) return std::string(status.message());
     return status;
   };
-  absl::StatusOr<SqliteStatement> check = Prepare("PRAGMA quick_check(1)");
+  absl::StatusOr<SqliteStatement> check = Prepare("PRAGMA integrity_check(1)");
   if (!check.ok()) return damage_or(check.status());
   const absl::StatusOr<bool> row = check->Step();
   if (!row.ok()) return damage_or(row.status());
   const std::string told = *row ? check->Bytes(0) : "no answer";
-  return told == "ok" ? "" : absl::StrCat("quick_check: ", told);
+  return told == "ok" ? "" : absl::StrCat("integrity_check: ", told);
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {

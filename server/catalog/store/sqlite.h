@@ -44,8 +44,9 @@ class SqliteDatabase {
   absl::Status Execute(const std::string& sql);
   // The first column of the first row; 0 where there is none.
   absl::StatusOr<int64_t> OneNumber(std::string_view sql);
-  // What SQLite finds wrong with the file's structure, the first of it; empty: nothing. Reads all of the file.
-  absl::StatusOr<std::string> QuickCheck();
+  // What SQLite finds wrong with the file's structure, the first of it; empty: nothing. Reads all of the file. More
+  // than quick_check, which finds neither keys out of order nor rows that an index has lost.
+  absl::StatusOr<std::string> CheckIntegrity();
 
   // OK unless the file is not empty and shorter than a page: SQLite takes that for an empty database.
   absl::Status CheckNotCut();

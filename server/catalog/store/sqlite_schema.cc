@@ -168,7 +168,7 @@ absl::StatusOr<std::string> PrepareSchema(SqliteDatabase& database) {
     return version.status();
   }
   if (absl::Status status = database.CheckNotCut(); !status.ok()) return status;
-  absl::StatusOr<std::string> damage = database.QuickCheck();
+  absl::StatusOr<std::string> damage = database.CheckIntegrity();
   if (!damage.ok() || !damage->empty()) return damage;
   if (absl::Status status = PrepareSoundFile(database, *version); !status.ok()) return status;
   return "";

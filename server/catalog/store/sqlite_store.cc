@@ -117,7 +117,7 @@ absl::StatusOr<StoreContents> SqliteStore::ReadAll() {
 
 absl::Status SqliteStore::CheckNoneVanished(const StoreContents& contents) {
   if (contents.revision == read_revision_ && contents.entries.size() < read_entries_) {
-    const absl::StatusOr<std::string> damage = reader_.QuickCheck();
+    const absl::StatusOr<std::string> damage = reader_.CheckIntegrity();
     if (!damage.ok()) return damage.status();
     if (!damage->empty()) return Refusal(Reason::kStoreUnavailable, "", absl::StrCat("catalog store: ", *damage));
   }
