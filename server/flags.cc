@@ -33,6 +33,7 @@ ABSL_FLAG(std::string, etcd_user, "", "user of etcd; empty: none");
 ABSL_FLAG(std::string, etcd_password_file, "", "file with the password of --etcd_user in its first line");
 ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
+ABSL_FLAG(absl::Duration, max_cpu_per_call, absl::Seconds(200), "most CPU time of one sweep, batch or search");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
 ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
@@ -137,6 +138,7 @@ ServerFlags ParseFlags(int argc, char** argv) {
                .password_file = absl::GetFlag(FLAGS_etcd_password_file)},
       .check_catalog = absl::GetFlag(FLAGS_check_catalog),
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
+      .max_cpu_per_call = InRange(FLAGS_max_cpu_per_call, absl::Milliseconds(1), absl::Hours(24)),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
       .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),

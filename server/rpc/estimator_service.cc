@@ -111,7 +111,7 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
     return status;
   });
@@ -128,7 +128,7 @@ grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* c
   return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    return AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
   });
 }
 
