@@ -40,6 +40,7 @@ ABSL_FLAG(int64_t, max_store_bytes, foretoken::catalog::StoreLimits{}.max_bytes,
           "most bytes of registered entries, with their kept revisions");
 ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
+ABSL_FLAG(absl::Duration, max_cpu_per_call, absl::Seconds(200), "most CPU time of one sweep, batch or search");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
 ABSL_FLAG(int, work_threads, 0, "large calls that compute at once; 0: as many as there are cores, at least 2");
@@ -179,6 +180,7 @@ ServerFlags ParseFlags(int argc, char** argv) {
                        .max_bytes = InRange<int64_t>(FLAGS_max_store_bytes, 1 << 20, int64_t{1} << 40)},
       .check_catalog = absl::GetFlag(FLAGS_check_catalog),
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
+      .max_cpu_per_call = InRange(FLAGS_max_cpu_per_call, absl::Milliseconds(1), absl::Hours(24)),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
       .work_threads = WorkThreads(),

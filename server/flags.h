@@ -26,6 +26,7 @@ struct ServerFlags {
   catalog::StoreLimits store_limits;
   std::string check_catalog;
   int64_t max_sweep_points = 0;
+  absl::Duration max_cpu_per_call;
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
   int work_threads = 0;

@@ -176,7 +176,8 @@ int Serve(const ServerFlags& flags) {
                               .writes = &writes,
                               .caller_names = &caller_names,
                               .write_tokens = write_tokens->get(),
-                              .max_sweep_points = flags.max_sweep_points};
+                              .max_sweep_points = flags.max_sweep_points,
+                              .max_cpu_per_call = flags.max_cpu_per_call};
   rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
   rpc::BaselineService baseline_service;

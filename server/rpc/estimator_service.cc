@@ -115,7 +115,7 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
     return status;
   };
@@ -136,7 +136,7 @@ grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* c
   const auto answer = [this, request, response](const Call& call) {
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    return AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
   };
   const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
   return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});

@@ -13,6 +13,7 @@
 #include "server/rpc/estimate/answer.h"
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/estimate/scenario_resolver.h"
 #include "server/rpc/wire/status.h"
 
 namespace foretoken::rpc {
@@ -131,11 +132,29 @@ void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
   std::stable_sort(ranking, ranking + ranks.size(), [&ranks](int a, int b) { return ranks[a] < ranks[b]; });
 }
 
+// The mean CPU time of a candidate.
+Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& moment) {
+  ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
+  reader.ReadAll(request.base(), kBase);
+  std::array<bool, kNumParts> replaced = {};
+  Seconds sum;
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    ReadCandidate(request, i, replaced, reader);
+    const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
+    sum += CpuTimeWithReading(scenario.ok() ? *scenario : nullptr);
+  }
+  return sum / request.candidates_size();
+}
+
 }  // namespace
 
 absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Cancelled cancelled,
                          v1::BatchEstimateResponse& response) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), "candidates", moment.max_cpu,
+                                     [&] { return MeanCpuTime(request, moment); });
+  if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioEstimator estimator(reader, moment.snapshot);
   reader.ReadAll(request.base(), kBase);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/time/time.h"
 #include "server/catalog/catalog.h"
 #include "server/ops/metrics.h"
 #include "server/ops/write_tokens.h"
@@ -22,6 +23,7 @@ struct ServiceDeps {
   const CallerNames* caller_names = nullptr;       // null: by address
   const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
   int64_t max_sweep_points = 10'000'000;
+  absl::Duration max_cpu_per_call = absl::Seconds(200);  // of a sweep, a batch or a search
 };
 
 }  // namespace foretoken::rpc
