@@ -1,7 +1,8 @@
 # foretokend with its embedded catalog. Build from the top of the tree:
 #   docker build -f deploy/server.Dockerfile -t foretokend .
-# It serves over TLS what is mounted: /etc/foretoken/tls (tls.crt, tls.key, ca.crt) and /etc/foretoken/tokens/writers, as
-# deploy/compose/make-secrets makes them. The certificate also names localhost, where the health check calls.
+# It serves over TLS with what is mounted: /etc/foretoken/tls (tls.crt, tls.key, ca.crt) and
+# /etc/foretoken/tokens/writers, as deploy/compose/make-secrets makes them. The certificate also names localhost, where
+# the health check calls.
 #   docker run -p 127.0.0.1:50051:50051 -v foretoken:/var/lib/foretoken \
 #     -v $PWD/deploy/compose/secrets/replica:/etc/foretoken:ro foretokend
 # In plain text, where everybody who reaches it may read and write; the flags take the place of all of CMD:

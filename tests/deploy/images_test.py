@@ -1,5 +1,5 @@
-"""The Dockerfiles: what they copy is there, what they start takes its flags, and the health check finds a server that is
-started like that. No image is built."""
+"""The Dockerfiles: what they copy is there, what they start takes its flags, and the health check finds a server that
+is started like that. No image is built."""
 
 import json
 import os
@@ -43,11 +43,20 @@ class Images(unittest.TestCase):
                     for source in arguments.split()[:-1]:
                         self.assertTrue((DEPLOY.parent / source).exists(), f"{name}: {source}")
 
+    def test_every_folder_that_the_build_needs_is_copied(self):
+        """Those that CMakeLists.txt adds without a condition, and the catalog, which is compiled in."""
+        text = (DEPLOY.parent / "CMakeLists.txt").read_text(encoding="utf-8")
+        needed = {*re.findall(r"^add_subdirectory\((\w+)\)$", text, re.MULTILINE), "catalogs"}
+        self.assertGreater(len(needed), 4)
+        for name in ("server.Dockerfile", "client.Dockerfile"):
+            copied = {arguments.split()[0] for word, arguments in instructions(name) if word == "COPY"}
+            self.assertEqual(needed - copied, set(), name)
+
     def test_packages_are_those_of_sections_that_exist(self):
         sections = re.findall(r"^\[(\w+)\]$", (DEPLOY / "packages.txt").read_text(encoding="utf-8"), re.MULTILINE)
         for name in ("server.Dockerfile", "client.Dockerfile"):
             text = (DEPLOY / name).read_text(encoding="utf-8")
-            asked = [section for names in re.findall(r"deploy/install-packages ([a-z ]+) &&", text) for section in names.split()]
+            asked = " ".join(re.findall(r"deploy/install-packages ([a-z ]+) &&", text)).split()
             self.assertTrue(asked and set(asked) <= set(sections), asked)
 
     def test_both_run_as_the_user_that_they_make(self):
