@@ -10,6 +10,7 @@
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
+#include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
 
 namespace foretoken::rpc {
@@ -94,6 +95,7 @@ EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   ops::WorkerPool* pool = IsLarge(*request) ? deps_.large_calls : nullptr;
   return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
@@ -106,6 +108,7 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerContext* context,
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   ops::WorkerPool* pool = request->candidates_size() > kManyCandidates ? deps_.large_calls : nullptr;
   return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
@@ -119,12 +122,14 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
+  if (auto* refused = RefusedStreamReader<v1::SweepResponse>(context, request, deps_)) return refused;
   return StartSweep(context, request, deps_);
 }
 
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };

@@ -1,7 +1,7 @@
 #include "server/catalog/store/sqlite.h"
 
 #include "absl/strings/str_cat.h"
-#include "estimator/base/errors.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -24,9 +24,9 @@ std::string_view Advice(int code) {
 
 absl::Status Error(sqlite3* database, std::string_view doing) {
   const char* file = sqlite3_db_filename(database, "main");
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", file == nullptr ? "" : file, ": ", std::string(doing), ": ",
-                              sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))));
+  return StoreFault(
+      absl::StrCat(std::string(doing), ": ", sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))),
+      file == nullptr ? "" : file);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
   const int rc =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteDatabase database(raw);
-  if (rc != SQLITE_OK) return Error(raw, absl::StrCat("open ", path));
+  if (rc != SQLITE_OK) return WithInsideOf(Error(raw, "open"), StoreFault("", path));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
   return database;
 }
@@ -94,10 +94,8 @@ absl::Status SqliteDatabase::CheckInPlace() const {
   int moved = 0;
   sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (moved == 0) return absl::OkStatus();
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"),
-                              ": the file was removed or replaced while it was open; restart the server to use what "
-                              "is there now"));
+  return StoreFault("the file was removed or replaced while it was open; restart the server to use what is there now",
+                    sqlite3_db_filename(database_.get(), "main"));
 }
 
 bool SqliteDatabase::FailedCleanly() const {

@@ -19,6 +19,7 @@ struct ServiceDeps {
   ops::WorkerPool* sweeps = nullptr;
   ops::WorkerPool* writes = nullptr;               // calls that wait for the store
   const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
+  bool require_token_to_read = false;              // REQUIRES write_tokens
   int64_t max_sweep_points = 10'000'000;
 };
 
