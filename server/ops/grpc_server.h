@@ -1,7 +1,7 @@
 // A gRPC server with what every deployment expects: health, reflection, limits, and an end that loses no call.
 //
 // Health (grpc.health.v1) starts as NOT_SERVING and follows SetServing, for the server as a whole ("") and for each
-// service by name.
+// service by name. Reflection describes it like every other service.
 #ifndef FORETOKEN_SERVER_OPS_GRPC_SERVER_H_
 #define FORETOKEN_SERVER_OPS_GRPC_SERVER_H_
 
@@ -18,11 +18,21 @@
 namespace foretoken::ops {
 
 struct GrpcServerOptions {
-  std::string listen = "127.0.0.1:50051";                // empty: in-process only; port 0 picks a free one
-  std::shared_ptr<grpc::ServerCredentials> credentials;  // null: plain text
+  // Addresses, separated by commas: "127.0.0.1:50051,unix:/run/foretokend.sock". Empty: in-process only. Port 0 picks a
+  // free one.
+  std::string listen = "127.0.0.1:50051";
+  // Of all addresses but Unix sockets, which are in plain text: the permissions of their files say who may connect.
+  // Null: plain text.
+  std::shared_ptr<grpc::ServerCredentials> credentials;
   int max_message_bytes = 4 << 20;                       // of a request
   int max_concurrent_streams = 1000;                     // per connection
   int64_t memory_bytes = int64_t{1} << 30;               // buffers of all connections together
+  absl::Duration keepalive_time = absl::Seconds(60);     // an idle connection is pinged, so that a dead peer is noticed
+  absl::Duration keepalive_timeout = absl::Seconds(20);  // without an answer to a ping the connection is closed
+  absl::Duration min_ping_interval = absl::Seconds(10);  // a client that pings more often is cut off
+  absl::Duration max_connection_age;                     // a client is then told to connect anew; 0: never
+  absl::Duration max_connection_age_grace = absl::Hours(1);  // open calls may take this long from then on
+  bool reflection = true;                                    // says what services and messages there are
 };
 
 // Thread-safe.
@@ -42,7 +52,7 @@ class GrpcServer {
   // `timeout`. Calls after the first do nothing.
   void Drain(absl::Duration timeout);
 
-  // "127.0.0.1:50051", with the port that was picked.
+  // "127.0.0.1:50051", with the port that was picked; several are separated by commas.
   const std::string& address() const { return address_; }
 
   std::shared_ptr<grpc::Channel> InProcessChannel();

@@ -11,6 +11,7 @@
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
+#include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
 #include "server/rpc/wire/large_call.h"
 
@@ -97,6 +98,7 @@ EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   const auto answer = [this, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
@@ -111,11 +113,13 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerContext* context,
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   const auto answer = [this, request, response](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
+    absl::Status status =
+        AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
     return status;
   };
@@ -127,12 +131,14 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
+  if (auto* refused = RefusedStreamReader<v1::SweepResponse>(context, request, deps_)) return refused;
   return StartSweep(context, request, deps_);
 }
 
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
   const auto answer = [this, request, response](const Call& call) {
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };

@@ -146,6 +146,12 @@ class Secrets(unittest.TestCase):
             make_secrets(self.folder, "certificates")
             self.assertNotEqual(self.read("proxy", "tls", "tls.pem"), before)
 
+    def test_the_proxy_is_known_by_more_names(self):
+        make_secrets(self.folder, "certificates", "--name=foretoken.example")
+        shown = run("openssl", "x509", "-noout", "-ext", "subjectAltName", "-in",
+                    os.path.join(self.made, "proxy", "tls", "tls.crt"))
+        self.assertIn("DNS:localhost, IP Address:127.0.0.1, DNS:foretoken.example", shown.stdout)
+
     def test_the_last_token_counts_until_it_is_retired(self):
         first = self.read("jobs", "token").strip()
         make_secrets(self.folder, "token")

@@ -75,13 +75,13 @@ class Manifests(unittest.TestCase):
         ingress = of_kind("NetworkPolicy")[0]["spec"]["ingress"]
         self.assertEqual([port["port"] for rule in ingress for port in rule["ports"]], ["grpc", "metrics"])
 
-    def test_prometheus_finds_the_metrics_under_the_job_of_the_alerts(self):
+    def test_prometheus_finds_the_metrics_of_one_service_under_a_job_that_the_alerts_know(self):
         monitor = of_kind("ServiceMonitor")[0]["spec"]
         found = [service for service in of_kind("Service")
                  if selects(monitor["selector"]["matchLabels"], service["metadata"]["labels"])
                  and any(port["name"] == monitor["endpoints"][0]["port"] for port in service["spec"]["ports"])]
         self.assertEqual([service["metadata"]["labels"][monitor["jobLabel"]] for service in found], ["foretoken"])
-        self.assertIn('job="foretoken"', (DEPLOY / "prometheus" / "alerts.yml").read_text(encoding="utf-8"))
+        self.assertIn('up{job=~".*foretoken.*"}', (DEPLOY / "prometheus" / "alerts.yml").read_text(encoding="utf-8"))
 
     def test_the_server_takes_the_flags(self):
         arguments = self.container["args"]

@@ -27,14 +27,11 @@ CALLER = os.path.join(BINARY_DIR, "foretoken-caller")
 DEADLINE_SECONDS = 10
 ROLLS = 2  # of every replica
 
-# What docs/operations.md tells a caller that balances by itself.
-BALANCING = {
-    "loadBalancingConfig": [{"round_robin": {}}],
-    "healthCheckConfig": {"serviceName": ""},
-    "methodConfig": [{"name": [{"service": "foretoken.v1.EstimatorService"}], "retryPolicy": {
-        "maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
-        "retryableStatusCodes": ["UNAVAILABLE"]}}],
-}
+
+def service_config():
+    """What docs/deployment.md tells a caller that balances by itself."""
+    with open(os.path.join(DEPLOY, "..", "docs", "deployment.md"), encoding="utf-8") as file:
+        return json.loads(re.search(r"^```\n(\{\n.*?^\})\n```$", file.read(), re.MULTILINE | re.DOTALL).group(1))
 
 
 class Caller:
@@ -104,7 +101,7 @@ class BalancingScheduler(Looping):
 
     def __init__(self, deployment):
         super().__init__("scheduler that balances by itself", 0.01)
-        options = [("grpc.service_config", json.dumps(BALANCING)), ("grpc.ssl_target_name_override", "foretokend"),
+        options = [("grpc.service_config", json.dumps(service_config())), ("grpc.ssl_target_name_override", "foretokend"),
                    ("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 50),
                    ("grpc.max_reconnect_backoff_ms", 1000)]
         self.channel = grpc.secure_channel("ipv4:" + ",".join(replica.address for replica in deployment.replicas),

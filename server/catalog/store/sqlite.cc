@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "estimator/base/errors.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -27,9 +27,9 @@ std::string_view Advice(int code) {
 
 absl::Status Error(sqlite3* database, std::string_view doing) {
   const char* file = sqlite3_db_filename(database, "main");
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", file == nullptr ? "" : file, ": ", std::string(doing), ": ",
-                              sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))));
+  return StoreFault(
+      absl::StrCat(std::string(doing), ": ", sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))),
+      file == nullptr ? "" : file);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
   const int rc =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteDatabase database(raw);
-  if (rc != SQLITE_OK) return Error(raw, absl::StrCat("open ", path));
+  if (rc != SQLITE_OK) return WithInsideOf(Error(raw, "open"), StoreFault("", path));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
   // What the file says is not trusted: pages are checked as they are read, and its schema calls no functions with
   // effects.
@@ -100,10 +100,8 @@ absl::Status SqliteDatabase::CheckInPlace() const {
   int moved = 0;
   sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (moved == 0) return absl::OkStatus();
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"),
-                              ": the file was removed or replaced while it was open; restart the server to use what "
-                              "is there now"));
+  return StoreFault("the file was removed or replaced while it was open; restart the server to use what is there now",
+                    sqlite3_db_filename(database_.get(), "main"));
 }
 
 absl::Status SqliteDatabase::CheckNotCut() {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "estimator/base/errors.h"
 #include "server/catalog/spec/field_checker.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -109,7 +110,8 @@ absl::Status DamagedAnswer(const StoreWrite& write) {
 
 absl::Status WithOutcome(const absl::Status& status, std::string_view outcome) {
   if (DetailOf(status).reason != Reason::kStoreUnavailable) return status;
-  return Refusal(Reason::kStoreUnavailable, "", absl::StrCat(status.message(), std::string(outcome)));
+  return WithInsideOf(Refusal(Reason::kStoreUnavailable, "", absl::StrCat(status.message(), std::string(outcome))),
+                      status);
 }
 
 void CatalogStore::OnChange(std::function<void()>) {}

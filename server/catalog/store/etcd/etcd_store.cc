@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "estimator/base/errors.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -55,9 +56,14 @@ absl::StatusOr<std::string> ReadStoreId(const std::string& value) {
 }  // namespace
 
 absl::Status EtcdStore::Error(std::string_view doing, const grpc::Status& status) const {
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store etcd:", client_->name(), ": ", std::string(doing), ": ",
-                              status.error_message().empty() ? "no answer in time" : status.error_message()));
+  const std::string why = status.error_message().empty() ? "no answer in time" : status.error_message();
+  // What gRPC says of a connection names its address; what etcd says of a request does not.
+  const bool answered = status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                        status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED ||
+                        status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+                        status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+  return StoreFault(absl::StrCat("etcd: ", std::string(doing), ": ", answered ? why : "no answer"),
+                    absl::StrCat("etcd:", client_->name(), answered ? "" : ": ", answered ? "" : why));
 }
 
 absl::StatusOr<std::unique_ptr<EtcdStore>> EtcdStore::Open(const EtcdOptions& options, const StoreLimits& limits) {

@@ -10,6 +10,7 @@
 #include "server/catalog/store/checksum.h"
 #include "server/catalog/store/etcd/etcd_store.h"
 #include "server/catalog/store/etcd/record.pb.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -94,9 +95,7 @@ absl::StatusOr<StoreWriteResult> EtcdStore::Write(const StoreWrite& write) {
     if (*tried == Outcome::kLeaseIsGone) ForgetLease();
     in_doubt = in_doubt || *tried == Outcome::kInDoubt;
   }
-  return WithOutcome(Refusal(Reason::kStoreUnavailable, "",
-                             absl::StrCat("catalog store etcd:", client_->name(), ": no answer in time")),
-                     outcome());
+  return WithOutcome(StoreFault("etcd: no answer in time", absl::StrCat("etcd:", client_->name())), outcome());
 }
 
 absl::StatusOr<EtcdStore::Before> EtcdStore::ReadBefore(const StoreWrite& write, bool whole_history,
