@@ -46,6 +46,7 @@ struct Job {
   bool begun = false;         // had a turn
   bool holds_thread = false;  // its turn has begun and not ended
   int level = 0;
+  bool is_short = false;         // was of level 0 at first
   double expected_seconds = 0;   // in all, by the measured rate of its kind
   double remaining_seconds = 0;  // of those
   Nanos used{0};

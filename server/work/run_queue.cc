@@ -14,6 +14,8 @@ constexpr double kNewest = 0.2;
 
 double SecondsOf(Nanos time) { return std::chrono::duration<double>(time).count(); }
 
+int& StreamsOf(const Job& job) { return job.is_short ? job.caller->num_short_streams : job.caller->num_streams; }
+
 void Learn(double measured, double& rate) { rate = rate == 0 ? measured : (1 - kNewest) * rate + kNewest * measured; }
 
 }  // namespace
@@ -49,6 +51,7 @@ void RunQueue::Join(Job& job) {
   job.number = next_number_++;
   job.expected_seconds = job.remaining_seconds = ExpectedSeconds(job.spec);
   job.level = LevelOf(job.expected_seconds);
+  job.is_short = job.level == 0;
   ++job.caller->num_jobs;
   job.caller->bytes += job.spec.bytes;
   ++num_jobs_;
@@ -57,7 +60,7 @@ void RunQueue::Join(Job& job) {
 
 void RunQueue::Leave(Job& job) {
   if (job.state == Job::State::kWaiting) Withdraw(job);
-  if (job.begun && job.spec.kind == JobKind::kSweep) --job.caller->num_streams;
+  if (job.begun && job.spec.kind == JobKind::kSweep) --StreamsOf(job);
   --job.caller->num_jobs;
   job.caller->bytes -= job.spec.bytes;
   --num_jobs_;
@@ -114,7 +117,9 @@ void RunQueue::Withdraw(Job& job) {
 bool RunQueue::MayRun(const Job& job) const {
   if (job.spec.kind == JobKind::kFit && num_fits_ >= fit_slots_) return false;
   if (job.holds_thread) return true;
-  if (job.spec.kind == JobKind::kSweep && !job.begun && job.caller->num_streams >= kMostStreamsOfCaller) return false;
+  if (job.spec.kind == JobKind::kSweep && !job.begun) {
+    if (StreamsOf(job) >= (job.is_short ? kMostShortStreamsOfCaller : kMostStreamsOfCaller)) return false;
+  }
   return job.caller->num_parked < kMostParkedOfCaller && num_parked_ < kMostParked;
 }
 
@@ -155,7 +160,7 @@ void RunQueue::Begin(Job& job) {
     --caller.num_parked;
     --num_parked_;
   }
-  if (!job.begun && job.spec.kind == JobKind::kSweep) ++caller.num_streams;
+  if (!job.begun && job.spec.kind == JobKind::kSweep) ++StreamsOf(job);
   if (job.spec.kind == JobKind::kFit) ++num_fits_;
   ++caller.num_running;
   job.begun = job.holds_thread = true;

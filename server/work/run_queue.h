@@ -27,8 +27,10 @@ inline constexpr Nanos kSlice = std::chrono::milliseconds(1);
 inline constexpr int kMostParkedOfCaller = 16;
 // The same over all callers: the most threads beside those that run.
 inline constexpr int kMostParked = 256;
-// Streams of one caller that have begun. Each holds a chunk of an answer.
+// Streams of one caller that have begun, short ones (of level 0 at first) and longer ones apart, so that readers who do
+// not read keep no short one from its turn. Each holds a chunk of an answer.
 inline constexpr int kMostStreamsOfCaller = 32;
+inline constexpr int kMostShortStreamsOfCaller = 128;
 
 // The queue of one caller, and what it has in the server.
 struct CallerQueue {
@@ -40,8 +42,9 @@ struct CallerQueue {
   int num_running = 0;
   int num_parked = 0;   // hold a thread and do not run
   int num_streams = 0;  // begun and not ended
-  int num_jobs = 0;     // admitted and not ended
-  int64_t bytes = 0;    // of their requests
+  int num_short_streams = 0;
+  int num_jobs = 0;   // admitted and not ended
+  int64_t bytes = 0;  // of their requests
   uint64_t turns = 0;
   int64_t time = 0;    // virtual, ns: the time that it had, or the queue's when it came
   uint64_t place = 0;  // among callers of the same time

@@ -162,6 +162,11 @@ TEST_F(RunQueueTest, WhatHoldsAThreadOrAStreamIsBounded) {
     queue_.Stop(*sweep);
   }
   EXPECT_EQ(queue_.Next(), nullptr);
+  Job small;
+  small.spec = {.caller = "a", .kind = JobKind::kSweep, .units = 3};
+  queue_.Join(small);
+  queue_.Wait(small, now_);
+  EXPECT_EQ(queue_.Next(), &small);
   queue_.Leave(sweeps[0]);
   EXPECT_EQ(queue_.Next(), &sweeps.back());
 }
