@@ -1,5 +1,6 @@
 #include "server/flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "server/guard/memory_limit.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "address of the gRPC services; port 0 picks a free one");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464", "address of /metrics over plain HTTP; empty: none");
@@ -35,6 +37,11 @@ ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, 
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
+ABSL_FLAG(int, max_connections, 4096, "most connections at once; fewer where the process has fewer file descriptors");
+ABSL_FLAG(int, max_connections_per_address, 1024, "most connections at once from one address");
+ABSL_FLAG(int64_t, memory_limit, 0,
+          "bytes of memory that the process stays below; 0: 1 GiB, or three quarters of the container's or machine's "
+          "memory where that is less");
 ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
 ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30), "how long running calls may take after SIGTERM");
@@ -77,6 +84,13 @@ T InRange(const absl::Flag<T>& flag, T low, T high) {
   if (value >= low && value <= high) return value;
   Refuse(absl::StrCat("--", absl::GetFlagReflectionHandle(flag).Name(), "=", absl::UnparseFlag<T>(value), "; allowed ",
                       absl::UnparseFlag<T>(low), " to ", absl::UnparseFlag<T>(high)));
+}
+
+int64_t MemoryLimit() {
+  constexpr int64_t kLeast = int64_t{128} << 20;  // five times what an idle server takes
+  const int64_t asked = InRange<int64_t>(FLAGS_memory_limit, 0, int64_t{1} << 50);
+  if (asked == 0) return std::max(kLeast, guard::DefaultMemoryLimit());
+  return InRange<int64_t>(FLAGS_memory_limit, kLeast, int64_t{1} << 50);
 }
 
 // HOST:PORT, or where `sockets` a path behind "unix:". What the libraries make of anything else is not what was meant:
@@ -139,6 +153,9 @@ ServerFlags ParseFlags(int argc, char** argv) {
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
+      .max_connections = InRange(FLAGS_max_connections, 1, 1 << 20),
+      .max_connections_per_address = InRange(FLAGS_max_connections_per_address, 1, 1 << 20),
+      .memory_limit = MemoryLimit(),
       .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),
       .serve_baseline = absl::GetFlag(FLAGS_serve_baseline),
       .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),

@@ -24,6 +24,9 @@ struct ServerFlags {
   int64_t max_sweep_points = 0;
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
+  int max_connections = 0;
+  int max_connections_per_address = 0;
+  int64_t memory_limit = 0;  // bytes
   int sweep_threads = 0;
   bool serve_baseline = false;
   absl::Duration drain_timeout;

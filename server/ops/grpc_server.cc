@@ -1,5 +1,6 @@
 #include "server/ops/grpc_server.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,6 +11,9 @@
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
+#include "server/ops/call_context.h"
+#include "server/ops/descriptors.h"
+#include "server/ops/log.h"
 #include "server/ops/rpcs.h"
 
 namespace foretoken::ops {
@@ -18,6 +22,20 @@ namespace {
 constexpr int kMinPingIntervalMs = 10'000;  // a client that pings more often is cut off
 constexpr int kKeepaliveTimeMs = 60'000;    // an idle connection is pinged, so that a dead peer is noticed
 constexpr int kKeepaliveTimeoutMs = 20'000;
+constexpr int kMaxPingStrikes = 2;          // pings that come too early, then the connection ends
+constexpr int kMaxMetadataBytes = 8 << 10;  // of one frame of headers; gRPC 1.51 has no limit for several
+
+// Shares of the memory limit. What gRPC counts (read buffers, calls, headers) takes about twice as much in fact.
+constexpr int64_t kShareOfTransport = 4;
+constexpr int64_t kShareOfHeld = 4;
+
+// A compressed message is refused as UNIMPLEMENTED before it is inflated: gRPC 1.51 inflates first and measures after.
+void RefuseCompression(grpc::ServerBuilder& builder) {
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+}
 
 void SetLimits(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);
@@ -26,32 +44,83 @@ void SetLimits(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server on the port is an error, not a rival
-  builder.SetResourceQuota(grpc::ResourceQuota("foretokend").Resize(static_cast<size_t>(options.memory_bytes)));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  RefuseCompression(builder);
+  const int64_t quota = options.memory_limit / kShareOfTransport;
+  builder.SetResourceQuota(grpc::ResourceQuota("foretokend").Resize(static_cast<size_t>(quota)));
+}
+
+void LogGuard(std::string_view event, const std::string& detail) {
+  Log(LogLevel::kWarning, event, {{"detail", detail}});
 }
 
 }  // namespace
+
+GrpcServer::GrpcServer(std::vector<std::string> names, int64_t memory_limit)
+    : names_(std::move(names)), held_(memory_limit / kShareOfHeld) {}
+
+GrpcServer::~GrpcServer() {
+  Drain(absl::ZeroDuration());
+  watch_.reset();  // it may end calls of the server
+}
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               const std::vector<grpc::Service*>& services) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  auto server = std::unique_ptr<GrpcServer>(new GrpcServer(ServiceNames(), options.memory_limit));
+  if (absl::Status status = server->Listen(options); !status.ok()) return status;
   grpc::ServerBuilder builder;
   SetLimits(options, builder);
-  int port = 0;
-  const auto credentials = options.credentials ? options.credentials : grpc::InsecureServerCredentials();
-  if (!options.listen.empty()) builder.AddListeningPort(options.listen, credentials, &port);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  auto server = std::unique_ptr<GrpcServer>(new GrpcServer(ServiceNames()));
-  server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || (!options.listen.empty() && port == 0)) {
-    return absl::UnavailableError(absl::StrCat("listen ", options.listen, ": cannot listen there; is the port taken?"));
+  builder.SetContextAllocator(std::make_unique<HoldingContexts>(&server->held_));
+  if (server->listener_ != nullptr) {
+    server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        options.credentials ? options.credentials : grpc::InsecureServerCredentials());
   }
-  const bool has_port = absl::string_view(options.listen).substr(0, 5) != "unix:" && !options.listen.empty();
-  server->address_ =
-      has_port ? absl::StrCat(options.listen.substr(0, options.listen.rfind(':')), ":", port) : options.listen;
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr) return absl::UnavailableError("gRPC cannot start; its log says why");
   server->SetServing(false);
+  server->Accept(options);
   return server;
+}
+
+absl::Status GrpcServer::Listen(const GrpcServerOptions& options) {
+  if (options.listen.empty()) return absl::OkStatus();
+  auto listener =
+      guard::Listener::Open({.address = options.listen,
+                             .max_connections = std::min(options.max_connections, DescriptorsForConnections()),
+                             .max_connections_per_address = options.max_connections_per_address});
+  if (!listener.ok()) return listener.status();
+  listener_ = *std::move(listener);
+  address_ = listener_->address();
+  return absl::OkStatus();
+}
+
+void GrpcServer::Accept(const GrpcServerOptions& options) {
+  if (listener_ == nullptr) return;
+  watch_ = std::make_unique<guard::MemoryWatch>(guard::MemoryWatch::Options{
+      .limit_bytes = options.memory_limit, .held = &held_, .listener = listener_.get(), .tell = LogGuard});
+  watch_->Start();
+  listener_->Start([this](int listener_fd, int fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener_fd;
+    connection.fd = fd;
+    acceptor_->HandleNewConnection(&connection);
+  });
+}
+
+GrpcServer::Guards GrpcServer::guards() const {
+  Guards guards = {.held_bytes = held_.bytes(), .held_refused = held_.refused(), .held_cancelled = held_.cancelled()};
+  if (listener_ == nullptr) return guards;
+  guards.memory_limit_bytes = watch_->limit_bytes();
+  guards.memory_short = watch_->is_short();
+  guards.cut_connections = watch_->cut_connections();
+  guards.connections = listener_->connections();
+  guards.refused_connections = listener_->refused();
+  return guards;
 }
 
 void GrpcServer::SetServing(bool serving) {
@@ -66,7 +135,9 @@ void GrpcServer::SetServing(const std::string& name, bool serving) {
 
 void GrpcServer::Drain(absl::Duration timeout) {
   absl::call_once(drained_, [this, timeout] {
+    if (server_ == nullptr) return;
     SetServing(false);
+    if (listener_ != nullptr) listener_->Stop();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
     server_->Wait();
   });

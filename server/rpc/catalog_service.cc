@@ -8,6 +8,7 @@
 
 #include "server/rpc/catalog/catalog_api.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -38,20 +39,30 @@ absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps)
   return Caller{.author = *std::move(author), .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
 }
 
+// A reply of `answer`, counted until its caller has it.
+template <typename Response, typename Answer>
+absl::Status Held(Context* context, Response* response, const Answer& answer) {
+  absl::Status status = CheckRoomForReply(*context);
+  if (status.ok()) status = answer();
+  return status.ok() ? HoldReply(*context, *response) : status;
+}
+
 // Answers from the snapshot, at once.
 template <typename Request, typename Response>
 Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
               absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
-  return Serve(context, request, *deps.metrics, nullptr,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
+  return Serve(context, request, *deps.metrics, nullptr, [=, &deps](const Call&) {
+    return Held(context, response, [&] { return answer(*request, *deps.catalog->snapshot(), *response); });
+  });
 }
 
 // Answers from the history, once the store has answered.
 template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
-  return Serve(context, request, *deps.metrics, deps.writes,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); });
+  return Serve(context, request, *deps.metrics, deps.writes, [=, &deps](const Call&) {
+    return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
+  });
 }
 
 template <typename Request, typename Response>

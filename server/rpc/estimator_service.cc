@@ -11,6 +11,7 @@
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -82,6 +83,15 @@ void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));
 }
 
+// A sweep that is not begun.
+class RefusedSweep : public grpc::ServerWriteReactor<v1::SweepResponse> {
+ public:
+  RefusedSweep(const grpc::CallbackServerContext& context, ops::Metrics& metrics, const absl::Status& status) {
+    Finish(Call(context, metrics, ops::RpcOf<v1::SweepRequest>()).End(status));
+  }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace
 
 EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
@@ -95,10 +105,11 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
   ops::WorkerPool* pool = IsLarge(*request) ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call&) {
+  return Serve(context, request, *deps_.metrics, pool, [this, context, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
     if (status.ok()) CountVerdict(response->estimate(), *deps_.metrics);
+    if (status.ok() && request->include_token_latencies()) status = HoldReply(*context, *response);
     return status;
   });
 }
@@ -107,28 +118,35 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
   ops::WorkerPool* pool = request->candidates_size() > kManyCandidates ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call& call) {
+  return Serve(context, request, *deps_.metrics, pool, [=, this](const Call& call) {
     deps_.metrics->BatchCandidates(request->candidates_size());
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
+    if (pool != nullptr) {
+      if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
+    }
     absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
+    if (status.ok() && pool != nullptr) status = HoldReply(*context, *response);
     return status;
   });
 }
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
+  if (absl::Status full = HoldSweep(*context); !full.ok()) return new RefusedSweep(*context, *deps_.metrics, full);
   return StartSweep(context, request, deps_);
 }
 
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
-  return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
+  return Serve(context, request, *deps_.metrics, deps_.large_calls, [=, this](const Call& call) {
+    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    absl::Status status = AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    return status.ok() ? HoldReply(*context, *response) : status;
   });
 }
 
