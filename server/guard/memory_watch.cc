@@ -50,6 +50,15 @@ bool MemoryWatch::Above(int64_t resident, double share) const {
   return static_cast<double>(resident) >= share * static_cast<double>(options_.limit_bytes);
 }
 
+bool MemoryWatch::Rises(int64_t resident, absl::Time now) {
+  if (!Above(resident, kRelieved)) highest_ = 0;
+  if (Above(resident, kShort) && resident > highest_ + options_.limit_bytes / 100) {
+    highest_ = resident;
+    rose_ = now;
+  }
+  return now - rose_ < kPatience;
+}
+
 void MemoryWatch::SetShort(bool is_short, int64_t resident) {
   short_ = is_short;
   options_.held->SetShort(is_short);
@@ -59,10 +68,11 @@ void MemoryWatch::SetShort(bool is_short, int64_t resident) {
 }
 
 void MemoryWatch::Look(int64_t resident, absl::Time now) {
-  if (!short_ && Above(resident, kShort)) SetShort(true, resident);
-  if (short_ && !Above(resident, kRelieved)) SetShort(false, resident);
+  const bool rises = Rises(resident, now);
+  if (!short_ && rises && Above(resident, kShort)) SetShort(true, resident);
+  if (short_ && (!rises || !Above(resident, kRelieved))) SetShort(false, resident);
   if (short_) options_.held->CancelOverdue(now);
-  if (Above(resident, kCut)) Cut(resident, now);
+  if (short_ && Above(resident, kCut)) Cut(resident, now);
   Trim(resident, now);
   if (options_.listener == nullptr || !Above(resident, kMeasure) || now - measured_ < kMeasureInterval) return;
   options_.listener->Measure();

@@ -5,6 +5,9 @@
 //   at kShort    large calls and new connections are refused, and calls whose caller does not read are ended
 //   at kCut      the connection that sent most since the last look is ended, one every 100 ms
 //
+// The last two hold while memory rises and for kPatience after that: memory that stays without a cause, as what gRPC
+// keeps of calls that were reset, must not shut callers out for good.
+//
 // Freed memory is given back to the system, because the C library keeps it otherwise.
 #ifndef FORETOKEN_SERVER_GUARD_MEMORY_WATCH_H_
 #define FORETOKEN_SERVER_GUARD_MEMORY_WATCH_H_
@@ -28,6 +31,7 @@ inline constexpr double kMeasure = 0.5;
 inline constexpr double kShort = 0.65;
 inline constexpr double kRelieved = 0.55;
 inline constexpr double kCut = 0.7;
+inline constexpr absl::Duration kPatience = absl::Seconds(5);
 
 // Resident memory of this process, bytes; 0 where /proc does not tell.
 int64_t ResidentBytes();
@@ -61,6 +65,8 @@ class MemoryWatch {
 
  private:
   bool Above(int64_t resident, double share) const;
+  // Whether memory is short and rose lately.
+  bool Rises(int64_t resident, absl::Time now);
   void SetShort(bool is_short, int64_t resident);
   void Cut(int64_t resident, absl::Time now);
   void Trim(int64_t resident, absl::Time now);
@@ -68,6 +74,8 @@ class MemoryWatch {
   const Options options_;
   std::atomic<bool> short_ = false;
   std::atomic<uint64_t> cut_ = 0;
+  int64_t highest_ = 0;  // resident, since it was last below kRelieved
+  absl::Time rose_ = absl::InfinitePast();
   int64_t free_bytes_ = 0;                     // of the heap, the least since the last trim
   absl::Time trimmed_ = absl::InfinitePast();  // or looked whether to
   absl::Time cut_at_ = absl::InfinitePast();

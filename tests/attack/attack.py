@@ -116,6 +116,7 @@ class Polite:
     def __init__(self, address):
         self._process = subprocess.Popen([sys.executable, "-B", str(HERE / "polite.py"), address],
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process.stdout.readline()  # it begins
 
     def result(self):
         text, _ = self._process.communicate(timeout=60)
@@ -186,13 +187,14 @@ def is_served(address):
         client.close()
 
 
-def carry_out(flood, seconds, full, ceiling, flags=(), address_of=None):
-    """The flood against a server of its own. `address_of(server)`: where the flood goes, as to a proxy in front."""
+def carry_out(flood, seconds, full, ceiling, flags=(), rest_seconds=REST_SECONDS):
+    """The flood against a server of its own."""
     with ServerProcess(store="memory:", flags=flags,
                        wrapper=["prlimit", f"--as={ADDRESS_SPACE}", *flood.wrapper]) as server:
         pid = server.process.pid
-        attack = Attack(server, address_of(server) if address_of else server.address, seconds, full)
-        polite, watch = Polite(server.address), Watch(server, attack, ceiling)
+        polite = Polite(server.address)
+        attack = Attack(server, server.address, seconds, full)
+        watch = Watch(server, attack, ceiling)
         outcome = Outcome(flood.name, flood.what)
         try:
             flood.run(attack)
@@ -202,7 +204,7 @@ def carry_out(flood, seconds, full, ceiling, flags=(), address_of=None):
             watch.end()
             outcome.polite = polite.result()
             attack.close()
-        time.sleep(REST_SECONDS)
+        time.sleep(rest_seconds)
         outcome.sent, outcome.refused = attack.sent, dict(attack.refusals)
         outcome.passed_ceiling = watch.passed_ceiling
         outcome.ended = server.process.poll()

@@ -86,8 +86,8 @@ def gzip_bombs(attack):
     payload = bomb(1024 if attack.full else 256)
     with attack.connection(stays=True) as connection:
         for index in range(12):
-            connection.request(odd(index), ESTIMATE, payload, (b"grpc-encoding", b"gzip"), compressed=True)
             attack.sent += 1
+            connection.request(odd(index), ESTIMATE, payload, (b"grpc-encoding", b"gzip"), compressed=True)
         connection.wait(attack.left(), streams=12)
 
 

@@ -86,6 +86,7 @@ class Connection:
         self._sending = threading.Lock()
         self._window = threading.Condition()
         self._first_window = 65535
+        self._over = set()  # streams that the peer ended
         self._windows = collections.defaultdict(int)  # of the connection (0) and of streams, beyond their first
         self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
         self.quiet = False  # answers nothing by itself: where frames must follow one another
@@ -111,17 +112,26 @@ class Connection:
             self.send_data(stream, part, END_STREAM if start + len(part) == len(message) else 0)
 
     def send_data(self, stream, part, flags=0, seconds=10):
-        """One DATA frame, once the peer's windows have room for it."""
+        """One DATA frame, once the peer's windows have room for it; none on a stream that the peer ended."""
         with self._window:
-            room = self._window.wait_for(lambda: self.ended.is_set() or self._has_room(stream, len(part)), seconds)
+            room = self._window.wait_for(lambda: self._may_go_on(stream, len(part)), seconds)
             if not room or self.ended.is_set():
                 raise Closed
+            if stream in self._over:
+                return
             self._windows[0] -= len(part)
             self._windows[stream] -= len(part)
         self.send(frame(DATA, flags, stream, part))
 
-    def _has_room(self, stream, count):
+    def _may_go_on(self, stream, count):
+        if self.ended.is_set() or stream in self._over:
+            return True
         return self._windows[0] + 65535 >= count and self._windows[stream] + self._first_window >= count
+
+    def _end_stream(self, stream):
+        with self._window:
+            self._over.add(stream)
+            self._window.notify_all()
 
     def wait(self, seconds, streams=None):
         """Until the connection or `streams` calls ended, `seconds` at most."""
@@ -179,10 +189,13 @@ class Connection:
                 self._windows[stream] += int.from_bytes(payload, "big")
                 self._window.notify_all()
         elif kind == RST_STREAM:
+            self._end_stream(stream)
             self.refusals["RST_STREAM " + name_of(ERRORS, int.from_bytes(payload, "big"))] += 1
         elif kind == GOAWAY:
             self._end("GOAWAY " + name_of(ERRORS, int.from_bytes(payload[4:8], "big")))
         elif kind == HEADERS:
+            if flags & END_STREAM:
+                self._end_stream(stream)
             self._handle_headers(dict(self._decoder.decode(payload)))
 
     def _read_settings(self, payload):

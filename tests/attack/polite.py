@@ -36,6 +36,7 @@ def ask(address, stop):
     request = API.build(method.input_type, {"scenario": scenario()}).SerializeToString()
     call = client.channel.unary_unary("/foretoken.v1." + PATH)
     seconds, refused = [], collections.Counter()
+    print("ready", flush=True)
     while not stop.is_set():
         begin = time.monotonic()
         try:

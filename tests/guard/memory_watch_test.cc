@@ -31,6 +31,23 @@ TEST(MemoryWatchTest, RefusesAboveAShareAndUntilBelowALesserOne) {
   EXPECT_THAT(told, ElementsAre("memory_short", "memory_relieved"));
 }
 
+// What stays without a cause shuts callers out for five seconds, and again when it rises further.
+TEST(MemoryWatchTest, MemoryThatStaysIsNoReasonToRefuse) {
+  HeldBytes held(1 << 20);
+  MemoryWatch watch({.limit_bytes = 1000, .held = &held});
+  const absl::Time begin = absl::FromUnixSeconds(1000);
+  struct Case {
+    double seconds;
+    int64_t resident;
+    bool want;
+  };
+  const Case cases[] = {{0, 700, true}, {4.9, 705, true}, {5, 705, false}, {6, 711, true}, {12, 711, false}};
+  for (const Case& c : cases) {
+    watch.Look(c.resident, begin + absl::Seconds(c.seconds));
+    EXPECT_EQ(watch.is_short(), c.want) << c.seconds;
+  }
+}
+
 TEST(MemoryWatchTest, EndsCallsThatNobodyReads) {
   HeldBytes held(1 << 20);
   MemoryWatch watch({.limit_bytes = 1000, .held = &held});

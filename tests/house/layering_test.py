@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ALLOWED = {
     "estimator/": ("estimator/",),
     "server/catalog/": ("server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
-    "server/ops/": ("server/ops/", "server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
+    "server/guard/": ("server/guard/",),
+    "server/ops/": ("server/ops/", "server/guard/", "server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
     "server/rpc/": ("server/rpc/", "server/ops/", "server/catalog/", "estimator/", "foretoken/v1/", "google/rpc/"),
     "server/": ("server/", "estimator/", "foretoken/v1/", "google/rpc/"),
     "client/": ("client/", "foretoken/v1/", "google/rpc/", "grpc/health/v1/"),
