@@ -19,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/guard/memory_limit.h"
 #include "server/rpc/wire/caller_names.h"
 
 ABSL_FLAG(
@@ -67,6 +68,11 @@ ABSL_FLAG(absl::Duration, min_ping_interval, absl::Seconds(10), "a client that p
 ABSL_FLAG(absl::Duration, max_connection_age, absl::ZeroDuration(),
           "a client is told to connect anew after this time, give or take a tenth; 0: never");
 ABSL_FLAG(absl::Duration, max_connection_age_grace, absl::Hours(1), "how long its open calls may take from then on");
+ABSL_FLAG(int, max_connections, 4096, "most connections at once; fewer where the process has fewer file descriptors");
+ABSL_FLAG(int, max_connections_per_address, 1024, "most connections at once from one address");
+ABSL_FLAG(int64_t, memory_limit, 0,
+          "bytes of memory that the process stays below; 0: 1 GiB, or three quarters of the container's or machine's "
+          "memory where that is less");
 ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_grace, absl::ZeroDuration(),
           "how long calls are taken on after SIGTERM, while health says NOT_SERVING; 5s behind a load balancer");
@@ -114,6 +120,13 @@ T InRange(const absl::Flag<T>& flag, T low, T high) {
   if (value >= low && value <= high) return value;
   Refuse(absl::StrCat("--", absl::GetFlagReflectionHandle(flag).Name(), "=", absl::UnparseFlag<T>(value), "; allowed ",
                       absl::UnparseFlag<T>(low), " to ", absl::UnparseFlag<T>(high)));
+}
+
+int64_t MemoryLimit() {
+  constexpr int64_t kLeast = int64_t{128} << 20;  // five times what an idle server takes
+  const int64_t asked = InRange<int64_t>(FLAGS_memory_limit, 0, int64_t{1} << 50);
+  if (asked == 0) return std::max(kLeast, guard::DefaultMemoryLimit());
+  return InRange<int64_t>(FLAGS_memory_limit, kLeast, int64_t{1} << 50);
 }
 
 // HOST:PORT, or where `sockets` a path behind "unix:". What the libraries make of anything else is not what was meant:
@@ -255,6 +268,9 @@ ServerFlags ReadFlags() {
       .min_ping_interval = InRange(FLAGS_min_ping_interval, absl::ZeroDuration(), absl::Hours(1)),
       .max_connection_age = InRange(FLAGS_max_connection_age, absl::ZeroDuration(), absl::Hours(24 * 7)),
       .max_connection_age_grace = InRange(FLAGS_max_connection_age_grace, absl::Seconds(1), absl::Hours(24 * 7)),
+      .max_connections = InRange(FLAGS_max_connections, 1, 1 << 20),
+      .max_connections_per_address = InRange(FLAGS_max_connections_per_address, 1, 1 << 20),
+      .memory_limit = MemoryLimit(),
       .serve_baseline = absl::GetFlag(FLAGS_serve_baseline),
       .drain_grace = InRange(FLAGS_drain_grace, absl::ZeroDuration(), absl::Hours(1)),
       .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),

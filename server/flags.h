@@ -41,6 +41,9 @@ struct ServerFlags {
   absl::Duration min_ping_interval;
   absl::Duration max_connection_age;
   absl::Duration max_connection_age_grace;
+  int max_connections = 0;
+  int max_connections_per_address = 0;
+  int64_t memory_limit = 0;  // bytes
   bool serve_baseline = false;
   absl::Duration drain_grace;
   absl::Duration drain_timeout;

@@ -20,6 +20,7 @@
 #include "server/ops/catalog_metrics.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/grpc_server.h"
+#include "server/ops/guard_metrics.h"
 #include "server/ops/log.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_server.h"
@@ -192,6 +193,9 @@ ops::GrpcServerOptions OptionsOf(const ServerFlags& flags,
           .credentials = flags.tls.certificate.empty() ? nullptr : credentials,
           .max_message_bytes = flags.max_message_bytes,
           .max_concurrent_streams = flags.max_concurrent_streams,
+          .memory_limit = flags.memory_limit,
+          .max_connections = flags.max_connections,
+          .max_connections_per_address = flags.max_connections_per_address,
           .keepalive_time = flags.keepalive_time,
           .keepalive_timeout = flags.keepalive_timeout,
           .min_ping_interval = flags.min_ping_interval,
@@ -230,6 +234,7 @@ int Serve(const ServerFlags& flags) {
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
   const auto server = ops::GrpcServer::Start(OptionsOf(flags, *credentials), services);
   if (!server.ok()) return Fail("listen_failed", server.status());
+  if (*metrics_server != nullptr) (*metrics_server)->Add(std::make_shared<ops::GuardMetrics>(server->get()));
   ServeUntilSignal(flags, **server, metrics_server->get(), **catalog);
   // Nothing is left to save, and the threads of gRPC and of the metrics library take seconds to unwind.
   std::_Exit(0);

@@ -9,6 +9,7 @@
 #include "server/rpc/catalog/catalog_api.h"
 #include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
 #include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
@@ -24,13 +25,22 @@ absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps)
   return Caller{.author = *std::move(author), .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
 }
 
+// A reply of `answer`, counted until its caller has it.
+template <typename Response, typename Answer>
+absl::Status Held(Context* context, Response* response, const Answer& answer) {
+  absl::Status status = CheckRoomForReply(*context);
+  if (status.ok()) status = answer();
+  return status.ok() ? HoldReply(*context, *response) : status;
+}
+
 // Answers from the snapshot, at once.
 template <typename Request, typename Response>
 Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
               absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
-  return Serve(context, request, *deps.metrics,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
+  return Serve(context, request, *deps.metrics, [=, &deps](const Call&) {
+    return Held(context, response, [&] { return answer(*request, *deps.catalog->snapshot(), *response); });
+  });
 }
 
 CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call&)> body) {
@@ -42,8 +52,9 @@ template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
-  return ServeLarge(context, request, deps,
-                    AtStore(deps, [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); }));
+  return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
+                      return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
+                    }));
 }
 
 template <typename Request, typename Response>

@@ -13,6 +13,7 @@
 #include "server/rpc/sweep/sweep_reactor.h"
 #include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
 #include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
@@ -99,10 +100,11 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const auto answer = [this, request, response](const Call&) {
+  const auto answer = [this, context, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
     if (status.ok()) CountVerdict(response->estimate(), *deps_.metrics);
+    if (status.ok() && request->include_token_latencies()) status = HoldReply(*context, *response);
     return status;
   };
   if (!IsLarge(*request)) return Serve(context, request, *deps_.metrics, answer);
@@ -114,17 +116,22 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const auto answer = [this, request, response](const Call& call) {
-    deps_.metrics->BatchCandidates(request->candidates_size());
+  const int candidates = request->candidates_size();
+  const bool large = candidates > kManyCandidates;
+  const auto answer = [=, this](const Call& call) {
+    if (large) {
+      if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
+    }
+    deps_.metrics->BatchCandidates(candidates);
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
     absl::Status status =
         AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
+    if (status.ok() && large) status = HoldReply(*context, *response);
     return status;
   };
-  const int candidates = request->candidates_size();
-  if (candidates <= kManyCandidates) return Serve(context, request, *deps_.metrics, answer);
+  if (!large) return Serve(context, request, *deps_.metrics, answer);
   return ServeLarge(context, request, deps_,
                     {deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer});
 }
@@ -132,6 +139,9 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
   if (auto* refused = RefusedStreamReader<v1::SweepResponse>(context, request, deps_)) return refused;
+  if (absl::Status full = HoldSweep(*context); !full.ok()) {
+    return EndStream<v1::SweepResponse>(context, request, deps_, full);
+  }
   return StartSweep(context, request, deps_);
 }
 
@@ -139,10 +149,13 @@ grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::Callb
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const auto answer = [this, request, response](const Call& call) {
+  const auto answer = [=, this](const Call& call) {
+    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    return AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
+    absl::Status status =
+        AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
+    return status.ok() ? HoldReply(*context, *response) : status;
   };
   const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
   return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});
