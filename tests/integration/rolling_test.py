@@ -23,6 +23,8 @@ from support.server_process import API, CLI, SERVER, free_port
 CLIENTS = 6
 ROUNDS = 2  # each restarts both replicas
 GRACE_SECONDS = 1
+# From one replica's SERVING to the end of the next: gRPC looks again at a replica that was not healthy after a second.
+SETTLE_SECONDS = 2
 IN_TURN = json.dumps({"loadBalancingConfig": [{"round_robin": {}}],
                       "healthCheckConfig": {"serviceName": "foretoken.v1.EstimatorService"}})
 
@@ -104,7 +106,7 @@ class Rolling(unittest.TestCase):
         for _ in range(ROUNDS):
             for replica in self.replicas:
                 self.assertEqual(replica.restart(), 0)
-                time.sleep(0.5)  # the other one is not told to end before the clients are back
+                time.sleep(SETTLE_SECONDS)
         for asker in askers:
             asker.ending.set()
             asker.join(timeout=30)
