@@ -117,9 +117,10 @@ void GrpcServer::SetServing(const std::string& name, bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(name, serving);
 }
 
-void GrpcServer::Drain(absl::Duration timeout) {
-  absl::call_once(drained_, [this, timeout] {
+void GrpcServer::Drain(absl::Duration timeout, absl::Duration grace) {
+  absl::call_once(drained_, [this, timeout, grace] {
     SetServing(false);
+    absl::SleepFor(grace);
     server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
     server_->Wait();
   });
