@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/grpc_call.h"
 #include "client/grpc_sweep.h"
+#include "client/request_text.h"
 #include "client/status_details.h"
 #include "foretoken/v1/catalog_service.grpc.pb.h"
 #include "foretoken/v1/estimator_service.grpc.pb.h"
@@ -50,7 +51,7 @@ absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::Client
     for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
     return FromCall((stub.*rpc)(&context, request, &response));
   });
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameUnsendable(status, request);
   return response;
 }
 

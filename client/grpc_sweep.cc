@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/request_text.h"
 #include "client/status_details.h"
 
 namespace foretoken::client {
@@ -30,7 +31,9 @@ absl::Status GrpcSweep::Finish() {
   finished_ = true;
   const grpc::Status status = reader_->Finish();
   absl::MutexLock lock(&mutex_);
-  return cancelled_ ? FromWire(status.error_code(), status.error_message(), status.error_details()) : FromCall(status);
+  const absl::Status known =
+      cancelled_ ? FromWire(status.error_code(), status.error_message(), status.error_details()) : FromCall(status);
+  return NameUnsendable(known, request_);
 }
 
 absl::Status GrpcSweep::Open() {

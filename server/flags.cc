@@ -2,9 +2,11 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -17,6 +19,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/guard/memory_limit.h"
+#include "server/rpc/wire/caller_names.h"
 
 ABSL_FLAG(
     std::string, listen, "127.0.0.1:50051",
@@ -41,17 +45,34 @@ ABSL_FLAG(std::string, etcd_cert_file, "", "PEM certificate that etcd is shown; 
 ABSL_FLAG(std::string, etcd_key_file, "", "PEM key of --etcd_cert_file");
 ABSL_FLAG(std::string, etcd_user, "", "user of etcd; empty: none");
 ABSL_FLAG(std::string, etcd_password_file, "", "file with the password of --etcd_user in its first line");
+ABSL_FLAG(int64_t, max_store_entries, foretoken::catalog::StoreLimits{}.max_entries, "most registered entries");
+ABSL_FLAG(int64_t, max_store_bytes, foretoken::catalog::StoreLimits{}.max_bytes,
+          "most bytes of registered entries, with their kept revisions");
 ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, print every fault, and exit");
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
+ABSL_FLAG(absl::Duration, max_cpu_per_call, absl::Seconds(200), "most CPU time of one sweep, batch or search");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
 ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
+ABSL_FLAG(int, work_threads, 0, "large calls that compute at once; 0: as many as there are cores, at least 2");
+ABSL_RETIRED_FLAG(int, sweep_threads, 2, "see --work_threads");
+ABSL_FLAG(absl::Duration, max_queue_wait, absl::Seconds(10), "a large call that would wait longer is refused at once");
+ABSL_FLAG(int, max_large_calls, 4000, "most large calls at once");
+ABSL_FLAG(int, max_large_calls_per_caller, 1000, "most large calls of one caller at once");
+ABSL_FLAG(int64_t, max_large_call_bytes, 256 << 20, "most bytes of their requests");
+ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 64 << 20, "most bytes of the requests of one caller");
+ABSL_FLAG(std::string, trusted_proxies, "",
+          "addresses of proxies, comma-separated, whose x-forwarded-for names the caller; unix: who calls by a socket");
 ABSL_FLAG(absl::Duration, keepalive_time, absl::Seconds(60), "an idle connection is pinged this often");
 ABSL_FLAG(absl::Duration, keepalive_timeout, absl::Seconds(20), "how long the answer to such a ping may take");
 ABSL_FLAG(absl::Duration, min_ping_interval, absl::Seconds(10), "a client that pings more often is cut off");
 ABSL_FLAG(absl::Duration, max_connection_age, absl::ZeroDuration(),
           "a client is told to connect anew after this time, give or take a tenth; 0: never");
 ABSL_FLAG(absl::Duration, max_connection_age_grace, absl::Hours(1), "how long its open calls may take from then on");
-ABSL_FLAG(int, sweep_threads, 2, "threads that compute sweeps");
+ABSL_FLAG(int, max_connections, 4096, "most connections at once; fewer where the process has fewer file descriptors");
+ABSL_FLAG(int, max_connections_per_address, 1024, "most connections at once from one address");
+ABSL_FLAG(int64_t, memory_limit, 0,
+          "bytes of memory that the process stays below; 0: 1 GiB, or three quarters of the container's or machine's "
+          "memory where that is less");
 ABSL_FLAG(bool, serve_baseline, false, "also serve the empty calls that tests/bench compares with");
 ABSL_FLAG(absl::Duration, drain_grace, absl::ZeroDuration(),
           "how long calls are taken on after SIGTERM, while health says NOT_SERVING; 5s behind a load balancer");
@@ -99,6 +120,13 @@ T InRange(const absl::Flag<T>& flag, T low, T high) {
   if (value >= low && value <= high) return value;
   Refuse(absl::StrCat("--", absl::GetFlagReflectionHandle(flag).Name(), "=", absl::UnparseFlag<T>(value), "; allowed ",
                       absl::UnparseFlag<T>(low), " to ", absl::UnparseFlag<T>(high)));
+}
+
+int64_t MemoryLimit() {
+  constexpr int64_t kLeast = int64_t{128} << 20;  // five times what an idle server takes
+  const int64_t asked = InRange<int64_t>(FLAGS_memory_limit, 0, int64_t{1} << 50);
+  if (asked == 0) return std::max(kLeast, guard::DefaultMemoryLimit());
+  return InRange<int64_t>(FLAGS_memory_limit, kLeast, int64_t{1} << 50);
 }
 
 // HOST:PORT, or where `sockets` a path behind "unix:". What the libraries make of anything else is not what was meant:
@@ -168,6 +196,31 @@ ops::LogFormat ReadLogFormat() {
   Refuse(absl::StrCat("--log_format=", format, "; allowed text, json"));
 }
 
+// As many as there are cores, so that idle ones help; two, so that a fit leaves one to others.
+int WorkThreads() {
+  const int asked = InRange(FLAGS_work_threads, 0, 1024);
+  return asked > 0 ? asked : std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+work::Limits LimitsOfWork() {
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  return {.max_wait = InRange(FLAGS_max_queue_wait, absl::Milliseconds(10), absl::Hours(1)),
+          .max_jobs = InRange(FLAGS_max_large_calls, 1, 1'000'000),
+          .max_jobs_of_caller = InRange(FLAGS_max_large_calls_per_caller, 1, 1'000'000),
+          .max_bytes = InRange<int64_t>(FLAGS_max_large_call_bytes, 1 << 20, kMostBytes),
+          .max_bytes_of_caller = InRange<int64_t>(FLAGS_max_large_call_bytes_per_caller, 1 << 20, kMostBytes)};
+}
+
+std::vector<std::string> TrustedProxies() {
+  std::vector<std::string> proxies;
+  for (const absl::string_view text : absl::StrSplit(absl::GetFlag(FLAGS_trusted_proxies), ',', absl::SkipEmpty())) {
+    const std::string name = rpc::NameOfAddress(std::string(text));
+    if (name.empty()) Refuse(absl::StrCat("--trusted_proxies: ", text, "; allowed IPv4 and IPv6 addresses, and unix"));
+    proxies.push_back(name);
+  }
+  return proxies;
+}
+
 void Parse(int argc, char** argv) {
   Describe();
   for (int i = 1; i < argc; ++i) {
@@ -200,16 +253,24 @@ ServerFlags ReadFlags() {
                .key_file = absl::GetFlag(FLAGS_etcd_key_file),
                .user = absl::GetFlag(FLAGS_etcd_user),
                .password_file = absl::GetFlag(FLAGS_etcd_password_file)},
+      .store_limits = {.max_entries = InRange<int64_t>(FLAGS_max_store_entries, 1, 10'000'000),
+                       .max_bytes = InRange<int64_t>(FLAGS_max_store_bytes, 1 << 20, int64_t{1} << 40)},
       .check_catalog = absl::GetFlag(FLAGS_check_catalog),
       .max_sweep_points = InRange<int64_t>(FLAGS_max_sweep_points, 1, 1'000'000'000'000),
+      .max_cpu_per_call = InRange(FLAGS_max_cpu_per_call, absl::Milliseconds(1), absl::Hours(24)),
       .max_message_bytes = InRange(FLAGS_max_message_bytes, 1 << 16, 1 << 30),
       .max_concurrent_streams = InRange(FLAGS_max_concurrent_streams, 1, 1 << 20),
+      .work_threads = WorkThreads(),
+      .limits = LimitsOfWork(),
+      .trusted_proxies = TrustedProxies(),
       .keepalive_time = InRange(FLAGS_keepalive_time, absl::Seconds(1), absl::Hours(24)),
       .keepalive_timeout = InRange(FLAGS_keepalive_timeout, absl::Seconds(1), absl::Hours(1)),
       .min_ping_interval = InRange(FLAGS_min_ping_interval, absl::ZeroDuration(), absl::Hours(1)),
       .max_connection_age = InRange(FLAGS_max_connection_age, absl::ZeroDuration(), absl::Hours(24 * 7)),
       .max_connection_age_grace = InRange(FLAGS_max_connection_age_grace, absl::Seconds(1), absl::Hours(24 * 7)),
-      .sweep_threads = InRange(FLAGS_sweep_threads, 1, 1024),
+      .max_connections = InRange(FLAGS_max_connections, 1, 1 << 20),
+      .max_connections_per_address = InRange(FLAGS_max_connections_per_address, 1, 1 << 20),
+      .memory_limit = MemoryLimit(),
       .serve_baseline = absl::GetFlag(FLAGS_serve_baseline),
       .drain_grace = InRange(FLAGS_drain_grace, absl::ZeroDuration(), absl::Hours(1)),
       .drain_timeout = InRange(FLAGS_drain_timeout, absl::ZeroDuration(), absl::Hours(1)),

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "server/catalog/store/etcd/etcd_options.h"
+#include "server/catalog/store/store.h"
 #include "server/ops/log.h"
 #include "server/ops/tls.h"
+#include "server/work/admission.h"
 
 namespace foretoken {
 
@@ -24,16 +27,23 @@ struct ServerFlags {
   std::string catalog_dir;
   std::string catalog_store;
   catalog::EtcdOptions etcd;  // credentials alone
+  catalog::StoreLimits store_limits;
   std::string check_catalog;
   int64_t max_sweep_points = 0;
+  absl::Duration max_cpu_per_call;
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
+  int work_threads = 0;
+  work::Limits limits;  // of large calls
+  std::vector<std::string> trusted_proxies;
   absl::Duration keepalive_time;
   absl::Duration keepalive_timeout;
   absl::Duration min_ping_interval;
   absl::Duration max_connection_age;
   absl::Duration max_connection_age_grace;
-  int sweep_threads = 0;
+  int max_connections = 0;
+  int max_connections_per_address = 0;
+  int64_t memory_limit = 0;  // bytes
   bool serve_baseline = false;
   absl::Duration drain_grace;
   absl::Duration drain_timeout;

@@ -20,6 +20,7 @@
 #include "server/ops/catalog_metrics.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/grpc_server.h"
+#include "server/ops/guard_metrics.h"
 #include "server/ops/log.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_server.h"
@@ -32,6 +33,8 @@
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
 #include "server/rpc/wire/call_log.h"
+#include "server/work/fair_scheduler.h"
+#include "server/work/work_metrics.h"
 
 namespace foretoken {
 namespace {
@@ -65,7 +68,7 @@ absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags&
   absl::StatusOr<catalog::Bundle> bundle =
       flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  auto store = catalog::OpenStore(StoreOf(flags), flags.etcd);
+  auto store = catalog::OpenStore(StoreOf(flags), flags.etcd, flags.store_limits);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
@@ -149,7 +152,8 @@ void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics
 // No metrics where no address is asked for.
 absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const ServerFlags& flags,
                                                                  std::shared_ptr<ops::Metrics> metrics,
-                                                                 const catalog::Catalog& catalog) {
+                                                                 const catalog::Catalog& catalog,
+                                                                 std::vector<const work::FairScheduler*> schedulers) {
   if (flags.metrics_listen.empty()) return nullptr;
   auto certificates = std::make_shared<ops::CertificateMetrics>(
       std::vector<ops::CertificateFile>{{.use = "server", .path = flags.tls.certificate},
@@ -158,7 +162,8 @@ absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const ServerFla
                                         {.use = "etcd_ca", .path = flags.etcd.ca_file}});
   return ops::MetricsServer::Start(flags.metrics_listen,
                                    {std::move(metrics), std::make_shared<ops::CatalogMetrics>(&catalog, absl::Now),
-                                    std::make_shared<ops::ProcessMetrics>(), std::move(certificates)});
+                                    std::make_shared<ops::ProcessMetrics>(), std::move(certificates),
+                                    std::make_shared<work::WorkMetrics>(std::move(schedulers))});
 }
 
 // Serves until a signal comes, then lets running calls end.
@@ -185,6 +190,9 @@ ops::GrpcServerOptions OptionsOf(const ServerFlags& flags,
           .credentials = flags.tls.certificate.empty() ? nullptr : credentials,
           .max_message_bytes = flags.max_message_bytes,
           .max_concurrent_streams = flags.max_concurrent_streams,
+          .memory_limit = flags.memory_limit,
+          .max_connections = flags.max_connections,
+          .max_connections_per_address = flags.max_connections_per_address,
           .keepalive_time = flags.keepalive_time,
           .keepalive_timeout = flags.keepalive_timeout,
           .min_ping_interval = flags.min_ping_interval,
@@ -201,27 +209,29 @@ int Serve(const ServerFlags& flags) {
   absl::StatusOr<std::unique_ptr<catalog::Catalog>> catalog = OpenCatalog(flags);
   if (!catalog.ok()) return Fail("catalog_unavailable", catalog.status());
   const auto metrics = std::make_shared<ops::Metrics>(FORETOKEN_VERSION);
-  ops::WorkerPool large_calls(1);
-  ops::WorkerPool sweeps(flags.sweep_threads, /*niceness=*/5);
-  ops::WorkerPool writes(kStoreThreads);
+  work::FairScheduler work({.name = "compute", .slots = flags.work_threads, .niceness = 5, .limits = flags.limits});
+  work::FairScheduler writes({.name = "store", .slots = kStoreThreads, .limits = flags.limits});
+  const rpc::CallerNames caller_names(write_tokens->get(), flags.trusted_proxies);
   const rpc::ServiceDeps deps{.catalog = catalog->get(),
                               .clock = absl::Now,
                               .metrics = metrics.get(),
-                              .large_calls = &large_calls,
-                              .sweeps = &sweeps,
+                              .work = &work,
                               .writes = &writes,
+                              .caller_names = &caller_names,
                               .write_tokens = write_tokens->get(),
                               .require_token_to_read = flags.require_token_to_read,
-                              .max_sweep_points = flags.max_sweep_points};
+                              .max_sweep_points = flags.max_sweep_points,
+                              .max_cpu_per_call = flags.max_cpu_per_call};
   rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
   rpc::BaselineService baseline_service;
   std::vector<grpc::Service*> services = {&estimator_service, &catalog_service};
   if (flags.serve_baseline) services.push_back(&baseline_service);
-  const auto metrics_server = ServeMetrics(flags, metrics, **catalog);
+  const auto metrics_server = ServeMetrics(flags, metrics, **catalog, {&work, &writes});
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
   const auto server = ops::GrpcServer::Start(OptionsOf(flags, *credentials), services);
   if (!server.ok()) return Fail("listen_failed", server.status());
+  if (*metrics_server != nullptr) (*metrics_server)->Add(std::make_shared<ops::GuardMetrics>(server->get()));
   ServeUntilSignal(flags, **server, metrics_server->get(), **catalog);
   // Nothing is left to save, and the threads of gRPC and of the metrics library take seconds to unwind.
   std::_Exit(0);

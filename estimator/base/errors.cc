@@ -24,7 +24,7 @@ struct ReasonInfo {
 };
 
 // Indexed by Reason.
-constexpr std::array<ReasonInfo, 19> kReasons = {{
+constexpr std::array<ReasonInfo, 20> kReasons = {{
     {"UNSPECIFIED", absl::StatusCode::kUnknown},
     {"INVALID_FIELD", absl::StatusCode::kInvalidArgument},
     {"UNKNOWN_ID", absl::StatusCode::kNotFound},
@@ -44,6 +44,7 @@ constexpr std::array<ReasonInfo, 19> kReasons = {{
     {"POOR_FIT", absl::StatusCode::kFailedPrecondition},
     {"REVISION_NOT_KEPT", absl::StatusCode::kOutOfRange},
     {"WRITE_NOT_ALLOWED", absl::StatusCode::kUnauthenticated},
+    {"OVERLOADED", absl::StatusCode::kResourceExhausted},
 }};
 
 const ReasonInfo& InfoOf(Reason reason) { return kReasons[static_cast<size_t>(reason)]; }

@@ -35,6 +35,7 @@ enum class Reason {
   kPoorFit,
   kRevisionNotKept,
   kWriteNotAllowed,
+  kOverloaded,
 };
 
 // A field at fault: its path ("workload.batch_size") and what is wrong with it.

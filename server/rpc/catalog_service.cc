@@ -1,11 +1,16 @@
 #include "server/rpc/catalog_service.h"
 
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "server/rpc/catalog/catalog_api.h"
 #include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
+#include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -20,13 +25,26 @@ absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps)
   return Caller{.author = *std::move(author), .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
 }
 
+// A reply of `answer`, counted until its caller has it.
+template <typename Response, typename Answer>
+absl::Status Held(Context* context, Response* response, const Answer& answer) {
+  absl::Status status = CheckRoomForReply(*context);
+  if (status.ok()) status = answer();
+  return status.ok() ? HoldReply(*context, *response) : status;
+}
+
 // Answers from the snapshot, at once.
 template <typename Request, typename Response>
 Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
               absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
-  return Serve(context, request, *deps.metrics, nullptr,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
+  return Serve(context, request, *deps.metrics, [=, &deps](const Call&) {
+    return Held(context, response, [&] { return answer(*request, *deps.catalog->snapshot(), *response); });
+  });
+}
+
+CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call&)> body) {
+  return {deps.writes, work::JobKind::kStore, 1, std::move(body)};
 }
 
 // Answers from the history, once the store has answered.
@@ -34,17 +52,18 @@ template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
-  return Serve(context, request, *deps.metrics, deps.writes,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); });
+  return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
+                      return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
+                    }));
 }
 
 template <typename Request, typename Response>
 Reactor* Write(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                absl::Status (*answer)(const Request&, const Caller&, catalog::Catalog&, Response&)) {
-  return Serve(context, request, *deps.metrics, deps.writes, [=, &deps](const Call&) {
-    const absl::StatusOr<Caller> writer = WriterOf(*context, deps);
-    return writer.ok() ? answer(*request, *writer, *deps.catalog, *response) : writer.status();
-  });
+  return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
+                      const absl::StatusOr<Caller> writer = WriterOf(*context, deps);
+                      return writer.ok() ? answer(*request, *writer, *deps.catalog, *response) : writer.status();
+                    }));
 }
 
 // Who wrote, and from where, is for those who write.
@@ -65,14 +84,23 @@ void HideServer(v1::GetCatalogStatusResponse& response) {
 
 }  // namespace
 
+// Without samples there is nothing to compute, and Write follows Prepare at once.
 Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHardwareRequest* request,
                                           v1::RegisterHardwareResponse* response) {
-  return Serve(context, request, *deps_.metrics, deps_.writes, [=, this](const Call& call) {
-    const auto cancelled = [&call] { return call.Cancelled(); };
+  const auto registration = std::make_shared<HardwareRegistration>(*request, *deps_.catalog, *response);
+  const auto prepare = [=, this](const Call& call) -> absl::Status {
     const absl::StatusOr<Caller> writer = WriterOf(*context, deps_);
     if (!writer.ok()) return writer.status();
-    return Register(*request, *writer, deps_.clock(), cancelled, *deps_.catalog, *response);
-  });
+    return registration->Prepare(*writer, [&call] { return call.Cancelled(); });
+  };
+  const auto learn = [=, this](const Call& call) {
+    return registration->Learn(deps_.clock(), [&call] { return call.Cancelled(); });
+  };
+  const auto write = [=](const Call& call) { return registration->Write([&call] { return call.Cancelled(); }); };
+  std::vector<CallStage> stages = {AtStore(deps_, prepare), AtStore(deps_, write)};
+  const auto samples = static_cast<double>(request->samples_size());
+  if (samples > 0) stages.insert(stages.begin() + 1, CallStage{deps_.work, work::JobKind::kFit, samples, learn});
+  return ServeInStages(context, request, deps_, std::move(stages));
 }
 
 Reactor* CatalogService::RegisterModel(Context* context, const v1::RegisterModelRequest* request,
@@ -145,7 +173,7 @@ Reactor* CatalogService::RollbackModel(Context* context, const v1::RollbackModel
 Reactor* CatalogService::GetCatalogStatus(Context* context, const v1::GetCatalogStatusRequest* request,
                                           v1::GetCatalogStatusResponse* response) {
   if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
-  return Serve(context, request, *deps_.metrics, nullptr, [=, this](const Call&) {
+  return Serve(context, request, *deps_.metrics, [=, this](const Call&) {
     absl::Status status = GetStatus(*deps_.catalog, deps_.clock(), *response);
     if (RoleOf(*context, deps_) < ops::Role::kAdmin) HideServer(*response);
     return status;

@@ -1,5 +1,6 @@
 #include "server/rpc/estimator_service.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "server/rpc/sweep/sweep_reactor.h"
 #include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
+#include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 // Above these a call computes for about a quarter of a millisecond and leaves the threads that serve the others.
 constexpr int kManyCandidates = 64;
 constexpr int kManyTokenLatencies = 1'000;
+constexpr int kEstimatesOfASearch = 40;
 
 bool IsLarge(const v1::EstimateRequest& request) {
   const v1::Workload& workload = request.scenario().workload();
@@ -96,33 +100,48 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
                                                      const v1::EstimateRequest* request,
                                                      v1::EstimateResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  ops::WorkerPool* pool = IsLarge(*request) ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call&) {
+  const auto answer = [this, context, request, response](const Call&) {
     const auto snapshot = deps_.catalog->snapshot();
     absl::Status status = AnswerEstimate(*request, {*snapshot, deps_.clock()}, *response);
     if (status.ok()) CountVerdict(response->estimate(), *deps_.metrics);
+    if (status.ok() && request->include_token_latencies()) status = HoldReply(*context, *response);
     return status;
-  });
+  };
+  if (!IsLarge(*request)) return Serve(context, request, *deps_.metrics, answer);
+  const double tokens = std::max(kManyTokenLatencies, request->scenario().workload().output_tokens());
+  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kEstimate, tokens, answer});
 }
 
 grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerContext* context,
                                                           const v1::BatchEstimateRequest* request,
                                                           v1::BatchEstimateResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  ops::WorkerPool* pool = request->candidates_size() > kManyCandidates ? deps_.large_calls : nullptr;
-  return Serve(context, request, *deps_.metrics, pool, [this, request, response](const Call& call) {
-    deps_.metrics->BatchCandidates(request->candidates_size());
+  const int candidates = request->candidates_size();
+  const bool large = candidates > kManyCandidates;
+  const auto answer = [=, this](const Call& call) {
+    if (large) {
+      if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
+    }
+    deps_.metrics->BatchCandidates(candidates);
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status = AnswerBatch(*request, {*snapshot, deps_.clock()}, cancelled, *response);
+    absl::Status status =
+        AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
     for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
+    if (status.ok() && large) status = HoldReply(*context, *response);
     return status;
-  });
+  };
+  if (!large) return Serve(context, request, *deps_.metrics, answer);
+  return ServeLarge(context, request, deps_,
+                    {deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer});
 }
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,
                                                                      const v1::SweepRequest* request) {
   if (auto* refused = RefusedStreamReader<v1::SweepResponse>(context, request, deps_)) return refused;
+  if (absl::Status full = HoldSweep(*context); !full.ok()) {
+    return EndStream<v1::SweepResponse>(context, request, deps_, full);
+  }
   return StartSweep(context, request, deps_);
 }
 
@@ -130,11 +149,16 @@ grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::Callb
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
   if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  return Serve(context, request, *deps_.metrics, deps_.large_calls, [this, request, response](const Call& call) {
+  const auto answer = [=, this](const Call& call) {
+    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
     const auto snapshot = deps_.catalog->snapshot();
     const auto cancelled = [&call] { return call.Cancelled(); };
-    return AnswerSolve(*request, {*snapshot, deps_.clock()}, cancelled, *response);
-  });
+    absl::Status status =
+        AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
+    return status.ok() ? HoldReply(*context, *response) : status;
+  };
+  const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
+  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});
 }
 
 }  // namespace foretoken::rpc

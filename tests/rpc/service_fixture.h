@@ -58,8 +58,7 @@ class ServiceTest : public testing::Test {
     deps_ = {.catalog = catalog_.get(),
              .clock = [this] { return now_; },
              .metrics = &metrics_,
-             .large_calls = &pool_,
-             .sweeps = &pool_,
+             .work = &work_,
              .writes = &writes_,
              .max_sweep_points = 100'000};
     estimator_service_ = std::make_unique<EstimatorService>(deps_);
@@ -115,8 +114,8 @@ class ServiceTest : public testing::Test {
 
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   ops::Metrics metrics_{"test"};
-  ops::WorkerPool pool_{2};
-  ops::WorkerPool writes_{1};
+  work::FairScheduler work_{{.name = "compute", .slots = 2}};
+  work::FairScheduler writes_{{.name = "store", .slots = 1}};
   std::unique_ptr<catalog::Catalog> catalog_;
   ServiceDeps deps_;
   std::unique_ptr<EstimatorService> estimator_service_;

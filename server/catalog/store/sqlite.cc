@@ -1,5 +1,8 @@
 #include "server/catalog/store/sqlite.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "server/catalog/store/store_fault.h"
 
@@ -67,6 +70,9 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
   SqliteDatabase database(raw);
   if (rc != SQLITE_OK) return WithInsideOf(Error(raw, "open"), StoreFault("", path));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
+  // What the file says is not trusted: pages are checked as they are read, and its schema calls no functions with
+  // effects.
+  sqlite3_exec(raw, "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF", nullptr, nullptr, nullptr);
   return database;
 }
 
@@ -98,9 +104,36 @@ absl::Status SqliteDatabase::CheckInPlace() const {
                     sqlite3_db_filename(database_.get(), "main"));
 }
 
+absl::Status SqliteDatabase::CheckNotCut() {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(sqlite3_db_filename(database_.get(), "main"), error);
+  // In this order: a file that another process makes just now has pages as soon as they can be counted.
+  const absl::StatusOr<int64_t> pages = OneNumber("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  if (error || bytes == 0 || *pages > 0) return absl::OkStatus();
+  return Refusal(Reason::kStoreUnavailable, "",
+                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"), ": the file has ", bytes,
+                              " bytes, less than a page: it was cut"));
+}
+
 bool SqliteDatabase::FailedCleanly() const {
   const int code = sqlite3_errcode(database_.get()) & 0xff;
   return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL || code == SQLITE_READONLY;
+}
+
+bool SqliteDatabase::IsDamaged() const { return (sqlite3_errcode(database_.get()) & 0xff) == SQLITE_CORRUPT; }
+
+absl::StatusOr<std::string> SqliteDatabase::CheckIntegrity() {
+  const auto damage_or = [this](const absl::Status& status) -> absl::StatusOr<std::string> {
+    if (IsDamaged()) return std::string(status.message());
+    return status;
+  };
+  absl::StatusOr<SqliteStatement> check = Prepare("PRAGMA integrity_check(1)");
+  if (!check.ok()) return damage_or(check.status());
+  const absl::StatusOr<bool> row = check->Step();
+  if (!row.ok()) return damage_or(row.status());
+  const std::string told = *row ? check->Bytes(0) : "no answer";
+  return told == "ok" ? "" : absl::StrCat("integrity_check: ", told);
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {

@@ -2,6 +2,7 @@
 #ifndef FORETOKEN_SERVER_RPC_CATALOG_CATALOG_API_H_
 #define FORETOKEN_SERVER_RPC_CATALOG_CATALOG_API_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -9,6 +10,7 @@
 #include "estimator/base/cancelled.h"
 #include "foretoken/v1/catalog_service.pb.h"
 #include "server/catalog/catalog.h"
+#include "server/catalog/entries/hardware_draft.h"
 
 namespace foretoken::rpc {
 
@@ -37,6 +39,28 @@ struct Caller {
 // as CatalogService documents.
 absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
                       Cancelled cancelled, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response);
+
+// The registration of hardware in steps, so that a fit of seconds runs elsewhere than what waits for the store: Prepare
+// and Write wait for the store, Learn computes. One after the other, each once; the first error ends it.
+class HardwareRegistration {
+ public:
+  // The arguments outlive it.
+  HardwareRegistration(const v1::RegisterHardwareRequest& request, catalog::Catalog& catalog,
+                       v1::RegisterHardwareResponse& response)
+      : request_(request), catalog_(catalog), response_(response) {}
+
+  absl::Status Prepare(Caller caller, Cancelled cancelled);
+  absl::Status Learn(absl::Time now, Cancelled cancelled);
+  absl::Status Write(Cancelled cancelled);
+
+ private:
+  const v1::RegisterHardwareRequest& request_;
+  catalog::Catalog& catalog_;
+  v1::RegisterHardwareResponse& response_;
+  Caller caller_;
+  std::optional<catalog::HardwareDraft> draft_;
+};
+
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,
                       v1::RegisterModelResponse& response);
 absl::Status Delete(const v1::DeleteHardwareRequest& request, const Caller& caller, catalog::Catalog& catalog,

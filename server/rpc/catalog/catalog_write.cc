@@ -28,27 +28,41 @@ absl::Status DeleteEntry(const Request& request, const Caller& caller, const std
 
 }  // namespace
 
+absl::Status HardwareRegistration::Prepare(Caller caller, Cancelled cancelled) {
+  caller_ = std::move(caller);
+  if (!request_.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
+  if (absl::Status status = CheckRequestId(request_.request_id()); !status.ok()) return status;
+  if (absl::Status status = catalog::CheckCounts(request_.spec()); !status.ok()) {
+    return WithFieldPrefix(status, "spec.");
+  }
+  draft_.emplace(request_.spec());
+  absl::Status status = CheckRegistration(request_, draft_->hardware(), *catalog_.snapshot());
+  if (!status.ok()) return status;
+  if (cancelled()) return GaveUp();  // it waited for a thread
+  if (request_.samples().empty()) return absl::OkStatus();
+  // What is learned is added to what the entry has now, at whichever replica it was registered.
+  return catalog_.CatchUp(StoreDeadline(absl::Now(), caller_.deadline));
+}
+
+absl::Status HardwareRegistration::Learn(absl::Time now, Cancelled cancelled) {
+  if (request_.samples().empty()) return absl::OkStatus();
+  return LearnFromSamples(request_, *catalog_.snapshot(), now, cancelled, *draft_, response_);
+}
+
+absl::Status HardwareRegistration::Write(Cancelled cancelled) {
+  if (absl::Status status = CheckCalibrationIds(draft_->spec(), *catalog_.snapshot()); !status.ok()) return status;
+  if (cancelled()) return GaveUp();
+  catalog::WriteOptions options = OptionsOf(request_, caller_);
+  options.validate_only = request_.validate_only();
+  return Reply(catalog_.PutHardware(*std::move(draft_), options), catalog_, response_);
+}
+
 absl::Status Register(const v1::RegisterHardwareRequest& request, const Caller& caller, absl::Time now,
                       Cancelled cancelled, catalog::Catalog& catalog, v1::RegisterHardwareResponse& response) {
-  if (!request.has_spec()) return Refusal(Reason::kInvalidField, "spec", "spec is required");
-  if (absl::Status status = CheckRequestId(request.request_id()); !status.ok()) return status;
-  if (absl::Status status = catalog::CheckCounts(request.spec()); !status.ok()) return WithFieldPrefix(status, "spec.");
-  catalog::HardwareDraft draft(request.spec());
-  if (absl::Status status = CheckRegistration(request, draft.hardware(), *catalog.snapshot()); !status.ok()) {
-    return status;
-  }
-  if (cancelled()) return GaveUp();  // it waited for a thread
-  if (request.samples_size() > 0) {
-    // What is learned is added to what the entry has now, at whichever replica it was registered.
-    if (absl::Status status = catalog.CatchUp(StoreDeadline(absl::Now(), caller.deadline)); !status.ok()) return status;
-    absl::Status status = LearnFromSamples(request, *catalog.snapshot(), now, cancelled, draft, response);
-    if (!status.ok()) return status;
-  }
-  if (absl::Status status = CheckCalibrationIds(draft.spec(), *catalog.snapshot()); !status.ok()) return status;
-  if (cancelled()) return GaveUp();
-  catalog::WriteOptions options = OptionsOf(request, caller);
-  options.validate_only = request.validate_only();
-  return Reply(catalog.PutHardware(std::move(draft), options), catalog, response);
+  HardwareRegistration registration(request, catalog, response);
+  if (absl::Status status = registration.Prepare(caller, cancelled); !status.ok()) return status;
+  if (absl::Status status = registration.Learn(now, cancelled); !status.ok()) return status;
+  return registration.Write(cancelled);
 }
 
 absl::Status Register(const v1::RegisterModelRequest& request, const Caller& caller, catalog::Catalog& catalog,

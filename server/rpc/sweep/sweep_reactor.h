@@ -10,7 +10,7 @@
 
 namespace foretoken::rpc {
 
-// Starts the sweep on deps.sweeps; the reactor deletes itself when the call is done.
+// Starts the sweep on deps.work, or refuses it there; the reactor deletes itself when the call is done.
 grpc::ServerWriteReactor<v1::SweepResponse>* StartSweep(grpc::CallbackServerContext* context,
                                                         const v1::SweepRequest* request, const ServiceDeps& deps);
 

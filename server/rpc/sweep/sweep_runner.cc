@@ -11,12 +11,6 @@
 namespace foretoken::rpc {
 namespace {
 
-// An axis whose points a row answers at once.
-bool IsRisingOutput(const Axis& axis) {
-  return axis.field().text() == "workload.output_tokens" && axis.size() > 1 &&
-         std::is_sorted(axis.numbers().begin(), axis.numbers().end());
-}
-
 void SetPoint(const TradeOff& point, v1::FrontierPoint& message) {
   message.set_point(point.point);
   message.set_latency_seconds(point.latency);
@@ -91,7 +85,7 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk&
   for (int row = 0; row < points;) {
     if (row >= until_look) {
       if (cancelled()) return false;
-      until_look = row + kPointsPerLook;
+      until_look = row + PointsUntilLook();
     }
     row += ComputePoints(row, points - row, chunk);
   }
@@ -100,6 +94,15 @@ bool SweepRunner::NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk&
   Shorten(*chunk.mutable_provenances());
   chunk.set_progress(static_cast<double>(next_point_) / static_cast<double>(plan_.total_points));
   return true;
+}
+
+int SweepRunner::PointsUntilLook() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto passed = now - last_look_;
+  last_look_ = now;
+  if (passed < kTimePerLook / 2) points_per_look_ = std::min(2 * points_per_look_, kPointsPerLook);
+  if (passed > kTimePerLook) points_per_look_ = std::max(1, points_per_look_ / 2);
+  return points_per_look_;
 }
 
 int SweepRunner::ComputePoints(int row, int most, v1::SweepChunk& chunk) {

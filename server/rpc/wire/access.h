@@ -35,18 +35,24 @@ grpc::ServerUnaryReactor* RefusedReader(grpc::CallbackServerContext* context, co
   return reactor;
 }
 
-// The same for a stream of `Response`.
+// Ends the call of a stream of `Response` before it begins, counted and logged as any other.
 template <typename Response, typename Request>
-grpc::ServerWriteReactor<Response>* RefusedStreamReader(grpc::CallbackServerContext* context, const Request*,
-                                                        const ServiceDeps& deps) {
+grpc::ServerWriteReactor<Response>* EndStream(grpc::CallbackServerContext* context, const Request*,
+                                              const ServiceDeps& deps, const absl::Status& status) {
   struct Ended : grpc::ServerWriteReactor<Response> {
     void OnDone() override { delete this; }
   };
-  const absl::Status status = CheckReader(*context, deps);
-  if (status.ok()) return nullptr;
   auto* ended = new Ended;
   ended->Finish(Call(*context, *deps.metrics, ops::RpcOf<Request>()).End(status));
   return ended;
+}
+
+// As RefusedReader, for a stream of `Response`.
+template <typename Response, typename Request>
+grpc::ServerWriteReactor<Response>* RefusedStreamReader(grpc::CallbackServerContext* context, const Request* request,
+                                                        const ServiceDeps& deps) {
+  const absl::Status status = CheckReader(*context, deps);
+  return status.ok() ? nullptr : EndStream<Response>(context, request, deps, status);
 }
 
 }  // namespace foretoken::rpc

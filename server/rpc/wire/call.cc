@@ -1,7 +1,14 @@
 #include "server/rpc/wire/call.h"
 
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "server/rpc/wire/call_log.h"
 #include "server/rpc/wire/status.h"
+#include "server/work/retry_after.h"
 
 namespace foretoken::rpc {
 
@@ -10,7 +17,10 @@ Call::Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, co
   metrics.CallStarted(rpc);
 }
 
+absl::Duration Call::TimeLeft() const { return absl::FromChrono(context_->deadline()) - absl::Now(); }
+
 bool Call::Cancelled() const {
+  if (ticket_ != nullptr) ticket_->GiveWay();
   return context_->IsCancelled() || std::chrono::system_clock::now() > context_->deadline();
 }
 
@@ -23,6 +33,11 @@ grpc::Status Call::End(absl::Status status) const {
   metrics_->CallHandled(*rpc_, result.error_code(), time);
   LogCall(*context_, *rpc_, status, time);
   return result;
+}
+
+void AddPushback(grpc::CallbackServerContext& context, const absl::Status& refusal) {
+  const std::optional<double> seconds = work::RetryAfterOf(refusal);
+  if (seconds) context.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(std::lround(*seconds * 1e3)));
 }
 
 }  // namespace foretoken::rpc

@@ -11,7 +11,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "server/ops/metrics.h"
 #include "server/ops/rpcs.h"
-#include "server/ops/worker_pool.h"
+#include "server/work/fair_scheduler.h"
 
 namespace foretoken::rpc {
 
@@ -20,8 +20,15 @@ class Call {
  public:
   Call(const grpc::CallbackServerContext& context, ops::Metrics& metrics, const ops::Rpc& rpc);
 
-  // Whether the caller cancelled or its deadline passed. Cheap, to be called between units of work. Thread-safe.
+  // Whether the caller cancelled or its deadline passed. Cheap, to be called between units of work: in a call that has
+  // turns, others get theirs meanwhile. Thread-safe, but for that.
   bool Cancelled() const;
+
+  // The call has a turn of `ticket` from now on; null: none.
+  void SetTurn(const work::Ticket* ticket) { ticket_ = ticket; }
+
+  // How long the caller still waits.
+  absl::Duration TimeLeft() const;
 
   // Counts the call and gives the status to finish it with. A cancelled call past its deadline is DEADLINE_EXCEEDED.
   grpc::Status End(absl::Status status) const;
@@ -30,23 +37,20 @@ class Call {
   const grpc::CallbackServerContext* context_;
   ops::Metrics* metrics_;
   const ops::Rpc* rpc_;
+  const work::Ticket* ticket_ = nullptr;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Answers the unary call of `request` with `body(call)`, which gives an absl::Status: on `pool`, or at once where it is
-// null.
+// Tells gRPC's own retries of the caller when to come again, where `refusal` says so.
+void AddPushback(grpc::CallbackServerContext& context, const absl::Status& refusal);
+
+// Answers the unary call of `request` with `body(call)`, which gives an absl::Status, at once.
 template <typename Request, typename Body>
 grpc::ServerUnaryReactor* Serve(grpc::CallbackServerContext* context, const Request*, ops::Metrics& metrics,
-                                ops::WorkerPool* pool, Body body) {
+                                Body body) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  auto run = [reactor, call = Call(*context, metrics, ops::RpcOf<Request>()), body = std::move(body)] {
-    reactor->Finish(call.End(body(call)));
-  };
-  if (pool == nullptr) {
-    run();
-  } else {
-    pool->Run(std::move(run));
-  }
+  const Call call(*context, metrics, ops::RpcOf<Request>());
+  reactor->Finish(call.End(body(call)));
   return reactor;
 }
 

@@ -1,13 +1,16 @@
-// What both services are built from. Everything outlives the services, and the pools outlive the server's last call.
+// What both services are built from. Everything outlives the services, and the schedulers outlive the server's last
+// call.
 #ifndef FORETOKEN_SERVER_RPC_WIRE_SERVICE_DEPS_H_
 #define FORETOKEN_SERVER_RPC_WIRE_SERVICE_DEPS_H_
 
 #include <cstdint>
 
+#include "absl/time/time.h"
 #include "server/catalog/catalog.h"
 #include "server/ops/metrics.h"
-#include "server/ops/worker_pool.h"
 #include "server/ops/write_tokens.h"
+#include "server/rpc/wire/caller_names.h"
+#include "server/work/fair_scheduler.h"
 
 namespace foretoken::rpc {
 
@@ -15,12 +18,13 @@ struct ServiceDeps {
   catalog::Catalog* catalog = nullptr;
   catalog::Catalog::Clock clock;
   ops::Metrics* metrics = nullptr;
-  ops::WorkerPool* large_calls = nullptr;  // unary calls that compute for long
-  ops::WorkerPool* sweeps = nullptr;
-  ops::WorkerPool* writes = nullptr;               // calls that wait for the store
+  work::FairScheduler* work = nullptr;             // calls that compute for long
+  work::FairScheduler* writes = nullptr;           // calls that wait for the store
+  const CallerNames* caller_names = nullptr;       // null: by address
   const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
   bool require_token_to_read = false;              // REQUIRES write_tokens
   int64_t max_sweep_points = 10'000'000;
+  absl::Duration max_cpu_per_call = absl::Seconds(200);  // of a sweep, a batch or a search
 };
 
 }  // namespace foretoken::rpc

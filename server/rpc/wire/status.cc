@@ -1,9 +1,13 @@
 #include "server/rpc/wire/status.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
 #include "estimator/base/violations.h"
+#include "google/protobuf/util/time_util.h"
 #include "google/rpc/error_details.pb.h"
+#include "server/work/retry_after.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -50,6 +54,12 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status result;
   result.set_code(static_cast<int>(status.code()));
   result.set_message(Truncate(std::string_view(status.message().data(), status.message().size()), kMaxMessageBytes));
+  if (const std::optional<double> seconds = work::RetryAfterOf(status)) {
+    google::rpc::RetryInfo retry;
+    *retry.mutable_retry_delay() =
+        google::protobuf::util::TimeUtil::MillisecondsToDuration(static_cast<int64_t>(*seconds * 1e3));
+    result.add_details()->PackFrom(retry);
+  }
   const RefusalDetail detail = DetailOf(status);
   if (detail.reason == Reason::kUnspecified) return result;
   result.add_details()->PackFrom(ErrorInfoOf(detail));

@@ -1,9 +1,9 @@
 // Turns a status of ours into what a caller receives: code, message, and google.rpc details. No other place does.
 //
-// Details: ErrorInfo {reason: a name of foretoken.v1.Reason, domain "foretoken.v1"}, with "current_etag" in its
-// metadata where there is one, and BadRequest with every field at fault. Both travel in HTTP/2 trailers, which peers
-// limit to 8 KiB. Long texts are therefore cut at the end of a character and marked, and a last violation counts those
-// past the limit.
+// Details: RetryInfo where the refused call may come again, ErrorInfo {reason: a name of foretoken.v1.Reason, domain
+// "foretoken.v1"}, with "current_etag" in its metadata where there is one, and BadRequest with every field at fault.
+// Both travel in HTTP/2 trailers, which peers limit to 8 KiB. Long texts are therefore cut at the end of a character
+// and marked, and a last violation counts those past the limit.
 #ifndef FORETOKEN_SERVER_RPC_WIRE_STATUS_H_
 #define FORETOKEN_SERVER_RPC_WIRE_STATUS_H_
 

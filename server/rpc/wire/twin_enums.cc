@@ -195,6 +195,8 @@ constexpr v1::Reason TwinOf(Reason value) {
       return v1::REASON_REVISION_NOT_KEPT;
     case Reason::kWriteNotAllowed:
       return v1::REASON_WRITE_NOT_ALLOWED;
+    case Reason::kOverloaded:
+      return v1::REASON_OVERLOADED;
   }
   return static_cast<v1::Reason>(kNone);
 }

@@ -94,6 +94,7 @@ TEST(ErrorsTest, NamesAndCodes) {
       {Reason::kEtagMismatch, "ETAG_MISMATCH", absl::StatusCode::kAborted},
       {Reason::kStoreUnavailable, "STORE_UNAVAILABLE", absl::StatusCode::kUnavailable},
       {Reason::kWriteNotAllowed, "WRITE_NOT_ALLOWED", absl::StatusCode::kUnauthenticated},
+      {Reason::kOverloaded, "OVERLOADED", absl::StatusCode::kResourceExhausted},
       {Reason::kUnstableLoad, "UNSTABLE_LOAD", absl::StatusCode::kFailedPrecondition},
   };
   for (const Case& c : cases) {
