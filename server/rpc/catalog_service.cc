@@ -48,9 +48,9 @@ CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call
 }
 
 // Answers from the history, once the store has answered.
-template <typename Request, typename Response>
+template <typename Request, typename Response, typename Answer>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
-                   absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
+                   const Answer& answer) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
   return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
                       return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
@@ -152,12 +152,14 @@ Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequ
 
 Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
                                        v1::ListRevisionsResponse* response) {
-  if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
-  return Serve(context, request, *deps_.metrics, deps_.writes, [=, this](const Call&) {
-    absl::Status status = rpc::ListRevisions(*request, *deps_.catalog, *response);
-    if (RoleOf(*context, deps_) < ops::Role::kWrite) HideWriters(*response);
-    return status;
-  });
+  const bool names_writers = RoleOf(*context, deps_) >= ops::Role::kWrite;
+  return ReadStore(deps_, context, request, response,
+                   [names_writers](const v1::ListRevisionsRequest& asked, catalog::Catalog& catalog,
+                                   v1::ListRevisionsResponse& revisions) {
+                     absl::Status status = rpc::ListRevisions(asked, catalog, revisions);
+                     if (!names_writers) HideWriters(revisions);
+                     return status;
+                   });
 }
 
 Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,
