@@ -164,10 +164,11 @@ void GrpcServer::SetServing(const std::string& name, bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(name, serving);
 }
 
-void GrpcServer::Drain(absl::Duration timeout) {
-  absl::call_once(drained_, [this, timeout] {
+void GrpcServer::Drain(absl::Duration timeout, absl::Duration grace) {
+  absl::call_once(drained_, [this, timeout, grace] {
     if (server_ == nullptr) return;
     SetServing(false);
+    absl::SleepFor(grace);
     if (listener_ != nullptr) listener_->Stop();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
     server_->Wait();
