@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/grpc_call.h"
 #include "client/grpc_sweep.h"
+#include "client/request_text.h"
 #include "client/status_details.h"
 #include "foretoken/v1/catalog_service.grpc.pb.h"
 #include "foretoken/v1/estimator_service.grpc.pb.h"
@@ -29,22 +31,27 @@ constexpr int kMaxReceiveBytes = 64 << 20;
 constexpr int kReconnectBackoffMs = 50;
 constexpr int kConnectTimeoutMs = 5'000;  // of one attempt: with little CPU time the handshake takes long
 
-// Headers of a call.
-using Metadata = std::vector<std::pair<std::string, std::string>>;
+// For replicas: in turn, and none whose health service does not say SERVING.
+constexpr char kInTurn[] = R"({"loadBalancingConfig": [{"round_robin": {}}],
+                              "healthCheckConfig": {"serviceName": "foretoken.v1.EstimatorService"}})";
+
+// Whether a server's name may stand for several.
+bool IsSeveral(const std::string& server) {
+  return server.starts_with("dns:") || server.starts_with("ipv4:") || server.starts_with("ipv6:");
+}
 
 // One call: blocks, retries, translates the status.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
-                              const Request& request, const RetryLoop& retry, const Metadata& metadata = {}) {
+                              const Request& request, const RetryLoop& retry, const Metadata& metadata) {
   Response response;
   const absl::Status status = CallWithRetry(retry, [&] {
     grpc::ClientContext context;
     if (retry.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(retry.deadline));
     for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
-    const grpc::Status answer = (stub.*rpc)(&context, request, &response);
-    return FromWire(answer.error_code(), answer.error_message(), answer.error_details());
+    return FromCall((stub.*rpc)(&context, request, &response));
   });
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameUnsendable(status, request);
   return response;
 }
 
@@ -56,11 +63,16 @@ ClientOptions Sendable(ClientOptions options) {
   return options;
 }
 
-Metadata WriterOf(const ClientOptions& options) {
+Metadata CallerOf(const ClientOptions& options) {
   Metadata metadata;
-  if (!options.author.empty()) metadata.emplace_back("foretoken-author", options.author);
   if (!options.write_token.empty())
     metadata.emplace_back("authorization", absl::StrCat("Bearer ", options.write_token));
+  return metadata;
+}
+
+Metadata WriterOf(const ClientOptions& options) {
+  Metadata metadata = CallerOf(options);
+  if (!options.author.empty()) metadata.emplace_back("foretoken-author", options.author);
   return metadata;
 }
 
@@ -92,6 +104,7 @@ std::shared_ptr<grpc::ChannelInterface> DialWith(const std::string& server,
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectBackoffMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);  // gRPC's name for the connect timeout
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, encrypted ? 1 : 0);         // a proxy could read plain text
+  if (IsSeveral(server)) arguments.SetServiceConfigJSON(kInTurn);
   return grpc::CreateCustomChannel(server, credentials, arguments);
 }
 
@@ -130,19 +143,20 @@ Client::Client(std::shared_ptr<grpc::ChannelInterface> channel, ClientOptions op
 Client::~Client() = default;
 
 absl::StatusOr<v1::EstimateResponse> Client::Estimate(const v1::EstimateRequest& request) const {
-  return Call(*stubs_->estimator, &EstimatorStub::Estimate, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::Estimate, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::SolveResponse> Client::Solve(const v1::SolveRequest& request) const {
-  return Call(*stubs_->estimator, &EstimatorStub::Solve, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::Solve, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::BatchEstimateResponse> Client::BatchEstimate(const v1::BatchEstimateRequest& request) const {
-  return Call(*stubs_->estimator, &EstimatorStub::BatchEstimate, request, Read(options_));
+  return Call(*stubs_->estimator, &EstimatorStub::BatchEstimate, request, Read(options_), CallerOf(options_));
 }
 
 std::unique_ptr<SweepStream> Client::Sweep(const v1::SweepRequest& request) const {
-  return std::make_unique<GrpcSweep>(*stubs_->estimator, request, Loop(options_, options_.sweep_timeout, true));
+  return std::make_unique<GrpcSweep>(*stubs_->estimator, request, Loop(options_, options_.sweep_timeout, true),
+                                     CallerOf(options_));
 }
 
 absl::StatusOr<v1::RegisterHardwareResponse> Client::RegisterHardware(
@@ -155,28 +169,28 @@ absl::StatusOr<v1::RegisterModelResponse> Client::RegisterModel(const v1::Regist
 }
 
 absl::StatusOr<v1::GetHardwareResponse> Client::GetHardware(const v1::GetHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::GetHardware, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetHardware, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::GetModelResponse> Client::GetModel(const v1::GetModelRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::GetModel, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetModel, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::ListHardwareResponse> Client::ListHardware(const v1::ListHardwareRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::ListHardware, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListHardware, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels(const v1::ListModelsRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::ListModels, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListModels, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::GetCalibrationResponse> Client::GetCalibration(const v1::GetCalibrationRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::GetCalibration, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetCalibration, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::ListCalibrationsResponse> Client::ListCalibrations(
     const v1::ListCalibrationsRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::ListCalibrations, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListCalibrations, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::DeleteHardwareResponse> Client::DeleteHardware(const v1::DeleteHardwareRequest& request) const {
@@ -188,7 +202,7 @@ absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(const v1::DeleteMode
 }
 
 absl::StatusOr<v1::ListRevisionsResponse> Client::ListRevisions(const v1::ListRevisionsRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::ListRevisions, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::ListRevisions, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<v1::RollbackHardwareResponse> Client::RollbackHardware(
@@ -202,13 +216,13 @@ absl::StatusOr<v1::RollbackModelResponse> Client::RollbackModel(const v1::Rollba
 
 absl::StatusOr<v1::GetCatalogStatusResponse> Client::GetCatalogStatus(
     const v1::GetCatalogStatusRequest& request) const {
-  return Call(*stubs_->catalog, &CatalogStub::GetCatalogStatus, request, Read(options_));
+  return Call(*stubs_->catalog, &CatalogStub::GetCatalogStatus, request, Read(options_), CallerOf(options_));
 }
 
 absl::StatusOr<std::string> Client::Health(const std::string& service) const {
   grpc::health::v1::HealthCheckRequest request;
   request.set_service(service);
-  const auto response = Call(*stubs_->health, &HealthService::StubInterface::Check, request, Read(options_));
+  const auto response = Call(*stubs_->health, &HealthService::StubInterface::Check, request, Read(options_), {});
   if (!response.ok()) return response.status();
   return grpc::health::v1::HealthCheckResponse::ServingStatus_Name(response->status());
 }

@@ -9,8 +9,9 @@
 //   if (!response.ok()) std::cerr << Describe(response.status()) << "\n";
 //
 // The server checks every request; the client checks none. Errors keep all details of the server
-// (client/status_details.h). Only UNAVAILABLE is retried, within the deadline of the call (client/retry.h).
-// Thread-safe: one client serves any number of threads. The client shares its channel.
+// (client/status_details.h). Only UNAVAILABLE is retried, within the deadline of the call (client/retry.h). A call that
+// a server dropped unread as it ended is UNAVAILABLE too. Thread-safe: one client serves any number of threads. The
+// client shares its channel.
 #ifndef FORETOKEN_CLIENT_CLIENT_H_
 #define FORETOKEN_CLIENT_CLIENT_H_
 
@@ -40,8 +41,9 @@ struct ClientOptions {
   RetryPolicy retry;
   // Author of writes to the catalog, shown in its history. Only printable ASCII is sent. Empty: nothing is sent.
   std::string author;
-  // Token that the server may require for writes to the catalog; sent with writes only. A plain-text channel exposes it
-  // to anyone who can read the network. Only printable ASCII is sent. Empty: nothing is sent.
+  // Token that the server may require, for writes to the catalog or for every call; sent with every call, because what
+  // a call shows may depend on it. A plain-text channel exposes it to anyone who can read the network. Only printable
+  // ASCII is sent. Empty: nothing is sent.
   std::string write_token;
   // Waits between attempts; tests replace it.
   std::function<void(absl::Duration)> sleep = absl::SleepFor;
@@ -55,6 +57,9 @@ struct TlsFiles {
 };
 
 // A plain-text channel to "host:port" (or "unix:path"). It connects on first use and reconnects quickly after a loss.
+//
+// Replicas: "dns:///name:port", where the name has an address for each, or "ipv4:10.0.0.7:50051,10.0.0.8:50051". Calls
+// go to them in turn, to those alone whose health service says SERVING, so that one which is about to end gets none.
 std::shared_ptr<grpc::ChannelInterface> Dial(const std::string& server);
 
 // The same over TLS; in plain text if no file is named. The server's certificate must name the host in `server`.

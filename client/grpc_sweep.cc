@@ -2,19 +2,14 @@
 
 #include <utility>
 
+#include "client/request_text.h"
 #include "client/status_details.h"
 
 namespace foretoken::client {
-namespace {
 
-absl::Status ToAbsl(const grpc::Status& status) {
-  return FromWire(status.error_code(), status.error_message(), status.error_details());
-}
-
-}  // namespace
-
-GrpcSweep::GrpcSweep(v1::EstimatorService::StubInterface& stub, const v1::SweepRequest& request, RetryLoop retry)
-    : stub_(stub), request_(request), retry_(std::move(retry)) {}
+GrpcSweep::GrpcSweep(v1::EstimatorService::StubInterface& stub, const v1::SweepRequest& request, RetryLoop retry,
+                     Metadata metadata)
+    : stub_(stub), request_(request), retry_(std::move(retry)), metadata_(std::move(metadata)) {}
 
 GrpcSweep::~GrpcSweep() {
   if (reader_ == nullptr || finished_) return;
@@ -34,7 +29,11 @@ absl::Status GrpcSweep::Finish() {
   while (reader_->Read(&rest)) {
   }
   finished_ = true;
-  return ToAbsl(reader_->Finish());
+  const grpc::Status status = reader_->Finish();
+  absl::MutexLock lock(&mutex_);
+  const absl::Status known =
+      cancelled_ ? FromWire(status.error_code(), status.error_message(), status.error_details()) : FromCall(status);
+  return NameUnsendable(known, request_);
 }
 
 absl::Status GrpcSweep::Open() {
@@ -43,6 +42,7 @@ absl::Status GrpcSweep::Open() {
     absl::MutexLock lock(&mutex_);
     if (cancelled_) return absl::CancelledError("the sweep was cancelled before it began");
     context_ = std::make_unique<grpc::ClientContext>();
+    for (const auto& [key, value] : metadata_) context_->AddMetadata(key, value);
     if (retry_.deadline != absl::InfiniteFuture()) context_->set_deadline(absl::ToChronoTime(retry_.deadline));
   }
   finished_ = false;

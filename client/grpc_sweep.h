@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "client/grpc_call.h"
 #include "client/retry.h"
 #include "client/sweep.h"
 #include "foretoken/v1/estimator_service.grpc.pb.h"
@@ -15,7 +16,8 @@ namespace foretoken::client {
 // See SweepStream. REQUIRES: `stub` outlives the stream.
 class GrpcSweep : public SweepStream {
  public:
-  GrpcSweep(v1::EstimatorService::StubInterface& stub, const v1::SweepRequest& request, RetryLoop retry);
+  GrpcSweep(v1::EstimatorService::StubInterface& stub, const v1::SweepRequest& request, RetryLoop retry,
+            Metadata metadata);
   ~GrpcSweep() override;
 
   absl::StatusOr<v1::SweepHeader> ReadHeader() override;
@@ -32,6 +34,7 @@ class GrpcSweep : public SweepStream {
   v1::EstimatorService::StubInterface& stub_;
   const v1::SweepRequest request_;
   const RetryLoop retry_;
+  const Metadata metadata_;
   absl::Mutex mutex_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::ClientContext> context_;  // replaced under mutex_; the reader dies before it

@@ -7,8 +7,9 @@
 
 namespace foretoken::client {
 
-// Replaces every control character except newline and tab by its hexadecimal code, so that a text cannot move the
-// cursor, set the title or change colours: an escape character becomes the four characters "\x1b".
+// `text` with newline and tab as they are, and the code of whatever else may not be shown (text/printable.h), so that
+// it cannot move the cursor, set the title, change colours or reorder what is read: an escape character becomes the
+// four characters "\x1b".
 std::string Printable(std::string_view text);
 
 }  // namespace foretoken::client

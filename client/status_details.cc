@@ -16,7 +16,8 @@ namespace {
 constexpr char kPayloadUrl[] = "type.googleapis.com/google.rpc.Status";
 
 absl::Status WithPayload(int code, std::string_view message, std::string_view details) {
-  absl::Status status(static_cast<absl::StatusCode>(code), absl::string_view(message.data(), message.size()));
+  // A server repeats what it was asked, so a message may hold what a third party wrote.
+  absl::Status status(static_cast<absl::StatusCode>(code), Printable(message));
   if (!status.ok() && !details.empty()) {
     status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(details.data(), details.size())));
   }
@@ -27,11 +28,11 @@ void AddDetail(const google::protobuf::Any& any, ErrorDetails& details) {
   google::rpc::ErrorInfo info;
   google::rpc::BadRequest bad;
   if (any.UnpackTo(&info)) {
-    details.reason = info.reason();
+    details.reason = Printable(info.reason());
     details.metadata.insert(info.metadata().begin(), info.metadata().end());
   } else if (any.UnpackTo(&bad)) {
     for (const auto& violation : bad.field_violations()) {
-      details.fields.push_back({violation.field(), violation.description()});
+      details.fields.push_back({Printable(violation.field()), Printable(violation.description())});
     }
   }
 }

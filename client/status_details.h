@@ -1,6 +1,8 @@
 // Details of a refusal: the reason and the fields at fault, beside code and message.
 //
-// Every error of a Client is an absl::Status that carries the google.rpc.Status of the wire as a payload:
+// Every error of a Client is an absl::Status that carries the google.rpc.Status of the wire as a payload. Its message
+// and the texts of its details are printable (client/printable.h): what may not be shown stands there as its code. The
+// payload is as it came.
 //
 //   absl::Status status = client.Estimate(request).status();
 //   ErrorDetails details = DetailsOf(status);

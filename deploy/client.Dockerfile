@@ -7,6 +7,7 @@ COPY deploy/install-packages deploy/packages.txt deploy/
 RUN deploy/install-packages build && rm -rf /var/lib/apt/lists/*
 COPY CMakeLists.txt CMakePresets.json ./
 COPY proto proto
+COPY text text
 COPY estimator estimator
 COPY catalogs catalogs
 COPY server server

@@ -8,6 +8,8 @@
 
 #include "absl/time/time.h"
 #include "server/catalog/store/etcd/etcd_options.h"
+#include "server/catalog/store/store.h"
+#include "server/ops/log.h"
 #include "server/ops/tls.h"
 #include "server/work/admission.h"
 
@@ -15,27 +17,44 @@ namespace foretoken {
 
 // Parsed and in range. The flags' own texts (--help) say what each means.
 struct ServerFlags {
-  std::string listen;
+  std::string listen;  // separated by commas
   std::string metrics_listen;
+  bool insecure = false;
   ops::TlsFiles tls;
   std::string write_tokens_file;
+  bool require_token_to_read = false;
+  bool reflection = true;
   std::string catalog_dir;
   std::string catalog_store;
   catalog::EtcdOptions etcd;  // credentials alone
+  catalog::StoreLimits store_limits;
   std::string check_catalog;
   int64_t max_sweep_points = 0;
+  absl::Duration max_cpu_per_call;
   int max_message_bytes = 0;
   int max_concurrent_streams = 0;
   int work_threads = 0;
   work::Limits limits;  // of large calls
   std::vector<std::string> trusted_proxies;
+  absl::Duration keepalive_time;
+  absl::Duration keepalive_timeout;
+  absl::Duration min_ping_interval;
+  absl::Duration max_connection_age;
+  absl::Duration max_connection_age_grace;
+  int max_connections = 0;
+  int max_connections_per_address = 0;
+  int64_t memory_limit = 0;  // bytes
   bool serve_baseline = false;
+  absl::Duration drain_grace;
   absl::Duration drain_timeout;
   absl::Duration refresh_interval;
+  ops::LogFormat log_format = ops::LogFormat::kText;
+  double log_calls = 0;
 };
 
 // Ends the process with 0 after --help and --version, and with 2 and a message on stderr where a flag is unknown,
-// malformed or out of range, or an argument is no flag. REQUIRES: called once, before other threads start.
+// malformed or out of range, an argument is no flag, or an address that other machines reach stands open. REQUIRES:
+// called once, before other threads start.
 ServerFlags ParseFlags(int argc, char** argv);
 
 }  // namespace foretoken

@@ -11,23 +11,28 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "google/protobuf/stubs/logging.h"
 #include "server/catalog/catalog.h"
 #include "server/catalog/entries/bundle.h"
 #include "server/catalog/entries/embedded.h"
 #include "server/catalog/store/store_factory.h"
+#include "server/catalog/store/store_fault.h"
 #include "server/flags.h"
 #include "server/ops/catalog_metrics.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/grpc_server.h"
+#include "server/ops/guard_metrics.h"
 #include "server/ops/log.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_server.h"
+#include "server/ops/process/certificate_metrics.h"
+#include "server/ops/process/library_log.h"
+#include "server/ops/process/process_metrics.h"
 #include "server/ops/signals.h"
 #include "server/ops/write_tokens.h"
 #include "server/rpc/baseline_service.h"
 #include "server/rpc/catalog_service.h"
 #include "server/rpc/estimator_service.h"
+#include "server/rpc/wire/call_log.h"
 #include "server/work/fair_scheduler.h"
 #include "server/work/work_metrics.h"
 
@@ -51,16 +56,19 @@ int CheckCatalog(const std::string& dir) {
 }
 
 int Fail(std::string_view event, const absl::Status& status) {
-  Log(LogLevel::kError, event, {{"error", std::string(status.message())}});
+  Log(LogLevel::kError, event, {{"error", catalog::TextInside(status)}});
   return 1;
+}
+
+std::string StoreOf(const ServerFlags& flags) {
+  return flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store;
 }
 
 absl::StatusOr<std::unique_ptr<catalog::Catalog>> OpenCatalog(const ServerFlags& flags) {
   absl::StatusOr<catalog::Bundle> bundle =
       flags.catalog_dir.empty() ? catalog::LoadEmbeddedBundle() : catalog::LoadBundle(flags.catalog_dir);
   if (!bundle.ok()) return bundle.status();
-  auto store =
-      catalog::OpenStore(flags.catalog_store.empty() ? catalog::DefaultStore() : flags.catalog_store, flags.etcd);
+  auto store = catalog::OpenStore(StoreOf(flags), flags.etcd, flags.store_limits);
   if (!store.ok()) return store.status();
   return catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
@@ -78,7 +86,7 @@ class CatalogLog {
  public:
   void Tell(const absl::Status& status, const catalog::Catalog& catalog) {
     if (!status.ok() && !failed_) {
-      Log(LogLevel::kWarning, "store_unreachable", {{"error", std::string(status.message())}});
+      Log(LogLevel::kWarning, "store_unreachable", {{"error", catalog::TextInside(status)}});
     }
     if (status.ok() && failed_) Log(LogLevel::kInfo, "store_reached");
     failed_ = !status.ok();
@@ -119,7 +127,16 @@ void KeepFresh(catalog::Catalog& catalog, absl::Duration interval, ops::GrpcServ
   }
 }
 
-void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics, const catalog::Catalog& catalog) {
+// What --insecure leaves open, so that nobody finds it out later.
+void WarnOfOpenDoors(const ServerFlags& flags) {
+  if (!flags.insecure) return;
+  Log(LogLevel::kWarning, "insecure",
+      {{"traffic", flags.tls.certificate.empty() ? "in plain text" : "over TLS"},
+       {"writes", flags.write_tokens_file.empty() ? "by anyone" : "with a token"}});
+}
+
+void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics, const std::string& store,
+                const catalog::Catalog& catalog) {
   const auto snapshot = catalog.snapshot();
   Log(LogLevel::kInfo, "serving",
       {{"address", server.address()},
@@ -127,18 +144,25 @@ void LogServing(const ops::GrpcServer& server, const ops::MetricsServer* metrics
        {"hardware", absl::StrCat(snapshot->hardware().size())},
        {"models", absl::StrCat(snapshot->models().size())},
        {"bundle", snapshot->revision().bundle_digest().substr(0, 12)},
+       {"store", store},
        {"store_revision", absl::StrCat(snapshot->revision().store_revision())},
        {"skipped_entries", absl::StrCat(catalog.status().skipped.size())}});
 }
 
 // No metrics where no address is asked for.
-absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const std::string& address,
+absl::StatusOr<std::unique_ptr<ops::MetricsServer>> ServeMetrics(const ServerFlags& flags,
                                                                  std::shared_ptr<ops::Metrics> metrics,
                                                                  const catalog::Catalog& catalog,
                                                                  std::vector<const work::FairScheduler*> schedulers) {
-  if (address.empty()) return nullptr;
-  return ops::MetricsServer::Start(address,
+  if (flags.metrics_listen.empty()) return nullptr;
+  auto certificates = std::make_shared<ops::CertificateMetrics>(
+      std::vector<ops::CertificateFile>{{.use = "server", .path = flags.tls.certificate},
+                                        {.use = "client_ca", .path = flags.tls.client_ca},
+                                        {.use = "etcd_client", .path = flags.etcd.cert_file},
+                                        {.use = "etcd_ca", .path = flags.etcd.ca_file}});
+  return ops::MetricsServer::Start(flags.metrics_listen,
                                    {std::move(metrics), std::make_shared<ops::CatalogMetrics>(&catalog, absl::Now),
+                                    std::make_shared<ops::ProcessMetrics>(), std::move(certificates),
                                     std::make_shared<work::WorkMetrics>(std::move(schedulers))});
 }
 
@@ -148,14 +172,36 @@ void ServeUntilSignal(const ServerFlags& flags, ops::GrpcServer& server, const o
   absl::Notification stop;
   std::thread refresher([&] { KeepFresh(catalog, flags.refresh_interval, server, stop); });
   server.SetServing(true);
-  LogServing(server, metrics, catalog);
+  WarnOfOpenDoors(flags);
+  LogServing(server, metrics, StoreOf(flags), catalog);
   const std::string_view signal = ops::WaitForTerminationSignal();
-  Log(LogLevel::kInfo, "draining", {{"signal", std::string(signal)}});
+  Log(LogLevel::kInfo, "draining",
+      {{"signal", std::string(signal)}, {"grace", absl::FormatDuration(flags.drain_grace)}});
+  // Clients and load balancers that watch health leave now. Until they have, their calls are taken on.
+  server.SetServing(false);
+  absl::SleepFor(flags.drain_grace);
   server.Drain(flags.drain_timeout);
   stop.Notify();
   catalog.Wake();
   refresher.join();
   Log(LogLevel::kInfo, "stopped");
+}
+
+ops::GrpcServerOptions OptionsOf(const ServerFlags& flags,
+                                 const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  return {.listen = flags.listen,
+          .credentials = flags.tls.certificate.empty() ? nullptr : credentials,
+          .max_message_bytes = flags.max_message_bytes,
+          .max_concurrent_streams = flags.max_concurrent_streams,
+          .memory_limit = flags.memory_limit,
+          .max_connections = flags.max_connections,
+          .max_connections_per_address = flags.max_connections_per_address,
+          .keepalive_time = flags.keepalive_time,
+          .keepalive_timeout = flags.keepalive_timeout,
+          .min_ping_interval = flags.min_ping_interval,
+          .max_connection_age = flags.max_connection_age,
+          .max_connection_age_grace = flags.max_connection_age_grace,
+          .reflection = flags.reflection};
 }
 
 int Serve(const ServerFlags& flags) {
@@ -176,29 +222,22 @@ int Serve(const ServerFlags& flags) {
                               .writes = &writes,
                               .caller_names = &caller_names,
                               .write_tokens = write_tokens->get(),
-                              .max_sweep_points = flags.max_sweep_points};
+                              .require_token_to_read = flags.require_token_to_read,
+                              .max_sweep_points = flags.max_sweep_points,
+                              .max_cpu_per_call = flags.max_cpu_per_call};
   rpc::EstimatorService estimator_service(deps);
   rpc::CatalogService catalog_service(deps);
   rpc::BaselineService baseline_service;
   std::vector<grpc::Service*> services = {&estimator_service, &catalog_service};
   if (flags.serve_baseline) services.push_back(&baseline_service);
-  const auto metrics_server = ServeMetrics(flags.metrics_listen, metrics, **catalog, {&work, &writes});
+  const auto metrics_server = ServeMetrics(flags, metrics, **catalog, {&work, &writes});
   if (!metrics_server.ok()) return Fail("metrics_unavailable", metrics_server.status());
-  const auto server = ops::GrpcServer::Start({.listen = flags.listen,
-                                              .credentials = *credentials,
-                                              .max_message_bytes = flags.max_message_bytes,
-                                              .max_concurrent_streams = flags.max_concurrent_streams},
-                                             services);
+  const auto server = ops::GrpcServer::Start(OptionsOf(flags, *credentials), services);
   if (!server.ok()) return Fail("listen_failed", server.status());
+  if (*metrics_server != nullptr) (*metrics_server)->Add(std::make_shared<ops::GuardMetrics>(server->get()));
   ServeUntilSignal(flags, **server, metrics_server->get(), **catalog);
   // Nothing is left to save, and the threads of gRPC and of the metrics library take seconds to unwind.
   std::_Exit(0);
-}
-
-// What the Protobuf library has to say, as of a request whose text is not UTF-8, in the form of every other line.
-void LogOfProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
-  const bool error = level >= google::protobuf::LOGLEVEL_ERROR;
-  Log(error ? LogLevel::kError : LogLevel::kWarning, "protobuf", {{"message", message}});
 }
 
 }  // namespace
@@ -207,7 +246,9 @@ void LogOfProtobuf(google::protobuf::LogLevel level, const char*, int, const std
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // 2 to 9% of a call
   const foretoken::ServerFlags flags = foretoken::ParseFlags(argc, argv);
-  google::protobuf::SetLogHandler(foretoken::LogOfProtobuf);
+  foretoken::ops::SetLogFormat(flags.log_format);
+  foretoken::ops::LogOfLibraries();
+  foretoken::rpc::SetLoggedShare(flags.log_calls);
   if (!flags.check_catalog.empty()) return foretoken::CheckCatalog(flags.check_catalog);
   foretoken::ops::BlockTerminationSignals();
   foretoken::ops::RaiseDescriptorLimit();

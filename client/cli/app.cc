@@ -12,6 +12,7 @@
 #include "client/cli/commands/connection.h"
 #include "client/cli/scenario/usage_error.h"
 #include "client/cli/terminal/exit_code.h"
+#include "client/printable.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
@@ -88,8 +89,8 @@ int RunChosen(Globals& globals, const Action& action, std::istream& in, std::ost
       action({.client = client, .output = globals.output, .terminal = terminal, .in = in, .out = out, .err = err});
   if (code.ok()) return *code;
   const int failed = Fail(code.status(), terminal, err);
-  if (failed == kUnavailable) err << "  server " << globals.connection.Describe() << "\n";
-  if (failed == kDenied) err << "  " << globals.connection.TokenAdvice() << "\n";
+  if (failed == kUnavailable) err << "  server " << client::Printable(globals.connection.Describe()) << "\n";
+  if (failed == kDenied) err << "  " << client::Printable(globals.connection.TokenAdvice()) << "\n";
   return failed;
 }
 

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "client/cli/app.h"
+#include "google/protobuf/stubs/logging.h"
 
 namespace {
 
@@ -26,5 +27,6 @@ int main(int argc, char** argv) {
   MarkIfClosed(STDIN_FILENO, std::cin);
   MarkIfClosed(STDOUT_FILENO, std::cout);
   MarkIfClosed(STDERR_FILENO, std::cerr);
+  google::protobuf::SetLogHandler(nullptr);  // what it says of a text that is not UTF-8, the answer says better
   return foretoken::cli::RunForetoken({argv + 1, argv + argc}, std::cin, std::cout, std::cerr, std::getenv);
 }

@@ -71,6 +71,7 @@ std::string InGigabytes(Bytes amount) { return absl::StrFormat("%.2f GB", amount
 
 double LargestBatch(const BatchBytes& bytes, Bytes room) {
   constexpr double kMost = (1 << 30) - 1;
+  constexpr int kRoundedOff = 1000;  // sequences of a few bytes in the largest memory that a spec may state
   const auto fits = [&](double batch) { return bytes(batch) <= room; };
   const auto solve = [&](double tokens, double tokens_per_sequence) {
     return (room - tokens * bytes.per_step_token) / (tokens_per_sequence * bytes.per_step_token + bytes.per_sequence);
@@ -79,8 +80,8 @@ double LargestBatch(const BatchBytes& bytes, Bytes room) {
   const double packed = std::max(solve(0, step.per_prompt), solve(double{kStepTokens}, 0));
   double batch = std::min({solve(step.at_least, 0), packed, solve(0, step.per_sequence), kMost});
   batch = std::max(0.0, std::floor(batch));
-  while (batch > 0 && !fits(batch)) --batch;
-  while (batch < kMost && fits(batch + 1)) ++batch;
+  for (int i = 0; i < kRoundedOff && batch > 0 && !fits(batch); ++i) --batch;
+  for (int i = 0; i < kRoundedOff && batch < kMost && fits(batch + 1); ++i) ++batch;
   return batch;
 }
 

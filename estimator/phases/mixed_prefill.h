@@ -9,13 +9,6 @@
 
 namespace foretoken {
 
-// Sequences that decode in the steps of a prefill.
-struct CoScheduledDecodes {
-  double sequences = 0;
-  double context = 0;  // mean tokens that each sees
-  double tokens = 1;   // that each is fed
-};
-
 struct MixedPrefill {
   Seconds steps;         // MixedSteps
   Seconds added;         // time that the prompt adds to the steps of the decodes: its marginal time
@@ -30,10 +23,15 @@ Seconds MixedSteps(const StepModel& model, const PrefillShape& shape, const CoSc
 // [ours]
 MixedPrefill MixPrefill(const StepModel& model, const PrefillShape& shape, const CoScheduledDecodes& decodes);
 
-// The same where the decodes run speculative steps, and the draft model prefills the prompt too. `speculator` null:
-// plain decode, MixPrefill.
+// The same without from_decodes, which costs as much again.
+MixedPrefill AddPrefill(const StepModel& model, const PrefillShape& shape, const CoScheduledDecodes& decodes);
+
+// MixPrefill and AddPrefill where the decodes run speculative steps, and the draft model prefills the prompt too.
+// `speculator` null: plain decode.
 MixedPrefill MixRounds(const StepModel& model, const Speculator* speculator, const PrefillShape& shape,
                        const CoScheduledDecodes& decodes);
+MixedPrefill AddToRounds(const StepModel& model, const Speculator* speculator, const PrefillShape& shape,
+                         const CoScheduledDecodes& decodes);
 
 }  // namespace foretoken
 

@@ -16,12 +16,16 @@ TimeParts ExposedChunkByChunk(const StepModel& model, const PrefillShape& shape,
   const double size = chunks > 1 ? *shape.chunk_tokens : shape.new_tokens;
   TimeParts rest;
   TimeParts exposed;
-  for (double j = chunks - 1; j >= 0; --j) {
-    rest += PrefillChunk(model, shape, j);
+  const auto add = [&](double j, const TimeParts& chunk) {
+    rest += chunk;
     const Seconds before_end(std::max(0.0, shape.new_tokens - (j + 1) * size) / tokens_per_second);
     const Seconds left = rest.Total() - before_end;
     if (left > exposed.Total()) exposed = rest * (left / rest.Total());
-  }
+  };
+  add(chunks - 1, PrefillChunk(model, shape, chunks - 1));
+  if (chunks == 1) return exposed;
+  const WholeChunks chunk(model, shape);
+  for (double j = chunks - 2; j >= 0; --j) add(j, chunk(j));
   return exposed;
 }
 
@@ -32,20 +36,21 @@ TimeParts ExposedOfMany(const StepModel& model, const PrefillShape& shape, doubl
   const double arrives = *shape.chunk_tokens / tokens_per_second;
   double low = 0;  // the first that takes longer is from here to `high`; the last chunk may be shorter
   double high = last - 1;
+  const WholeChunks chunk(model, shape);
   while (low < high) {
     const double middle = std::floor((low + high) / 2);
-    const bool longer = PrefillChunk(model, shape, middle).Total().value() > arrives;
+    const bool longer = chunk(middle).Total().value() > arrives;
     longer ? high = middle : low = middle + 1;
   }
-  const auto chunk = [&](double index) { return PrefillChunk(model, shape, index); };
-  const TimeParts rest = PanelSum(chunk, low, last - 1, kSawtooth) + chunk(last);
+  const TimeParts shortened = PrefillChunk(model, shape, last);
+  const TimeParts rest = chunk.Sum(low, last - 1) + shortened;
   const double after_first = shape.new_tokens - (low + 1) * *shape.chunk_tokens;
   const Seconds left = rest.Total() - Seconds(std::max(0.0, after_first) / tokens_per_second);
-  return rest * (std::max(left, chunk(last).Total()) / rest.Total());
+  return rest * (std::max(left, shortened.Total()) / rest.Total());
 }
 
 TimeParts ExposedPrefill(const StepModel& model, const PrefillShape& shape, double tokens_per_second) {
-  constexpr double kFew = 1000;
+  constexpr double kFew = kSawtooth.slow;
   return PrefillChunks(shape) <= kFew ? ExposedChunkByChunk(model, shape, tokens_per_second)
                                       : ExposedOfMany(model, shape, tokens_per_second);
 }

@@ -49,8 +49,11 @@ struct Fineness {
 };
 // For a few bends that are not worth finding.
 inline constexpr Fineness kSmooth = {.slow = 32, .panels = 8};
-// For a function that rises and falls many times. A prime number of panels keeps them from falling in step with it.
-inline constexpr Fineness kSawtooth = {.slow = 1000, .panels = 251};
+// For a function that rises and falls many times. A prime number of panels keeps them from falling in step with it. The
+// panels take as many evaluations as the longest sum that is taken one by one.
+inline constexpr Fineness kSawtooth = {.slow = 96, .panels = 31};
+// For a line with slight bends.
+inline constexpr Fineness kAlmostLine = {.slow = 8, .panels = 2};
 
 template <typename F>
 TimeParts PanelSum(const F& f, double first, double last, const Fineness& fineness = kSmooth) {

@@ -18,25 +18,33 @@ double Harmonic(double n) {
 
 using Quantile = OutputLengthDistribution::Quantile;
 
+// One end of a stretch, with its probability to the power of the draws.
+struct End {
+  Quantile at;
+  double power;
+
+  End(const Quantile& quantile, double draws) : at(quantile), power(std::pow(quantile.probability, draws)) {}
+};
+
 // The part of this stretch in the mean of the largest of n draws: the integral of the line from `a` to `b` over d(u^n).
-double Stretch(const Quantile& a, const Quantile& b, double n) {
-  const double width = b.probability - a.probability;
+double Stretch(const End& a, const End& b, double n) {
+  const double width = b.at.probability - a.at.probability;
   if (!(width > 0)) return 0;
-  const double slope = (b.tokens - a.tokens) / width;
-  const double from = std::pow(a.probability, n);
-  const double to = std::pow(b.probability, n);
-  return b.tokens * to - a.tokens * from - slope * (b.probability * to - a.probability * from) / (n + 1);
+  const double slope = (b.at.tokens - a.at.tokens) / width;
+  return b.at.tokens * b.power - a.at.tokens * a.power -
+         slope * (b.at.probability * b.power - a.at.probability * a.power) / (n + 1);
 }
 
 double LongestByQuantiles(const OutputLengthDistribution& lengths, double draws) {
-  Quantile before{.probability = 0, .tokens = 1};
+  End before({.probability = 0, .tokens = 1}, draws);
   double sum = 0;
   for (const Quantile& quantile : lengths.quantiles) {
-    sum += Stretch(before, quantile, draws);
-    before = quantile;
+    const End here(quantile, draws);
+    sum += Stretch(before, here, draws);
+    before = here;
   }
-  const double longest = std::max(before.tokens, lengths.max_tokens.value_or(0));
-  return sum + Stretch(before, {.probability = 1, .tokens = longest}, draws);
+  const double longest = std::max(before.at.tokens, lengths.max_tokens.value_or(0));
+  return sum + Stretch(before, End({.probability = 1, .tokens = longest}, draws), draws);
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ double SlotRelease::StepsUntil(double needed) const {
   if (Freed(0) >= enough) return 0;
   double low = 0;  // releases too little
   double high = completions.Last() + hold * std::ceil(needed / (completions.running() * again + joined));
-  while (high - low > kRounding * high) {
+  constexpr int kHalvings = 200;  // down to 1e-60 of where the search begins
+  for (int i = 0; i < kHalvings && high - low > kRounding * high; ++i) {
     const double middle = (low + high) / 2;
     (Freed(middle) >= enough ? high : low) = middle;
   }

@@ -291,17 +291,26 @@ struct RowList {
 };
 using ListPerScope = std::array<RowList, kScopes>;
 
-consteval ListPerScope RowsThatAre(Coverage coverage) {
+consteval ListPerScope RowsThatAre(Coverage coverage, bool (*takes)(const Row&)) {
   ListPerScope lists{};
   for (const Row& row : kRows) {
     for (size_t scope = 0; scope < kScopes; ++scope) {
-      if (row.cells.coverage[scope] == coverage) lists[scope].rows[lists[scope].count++] = row.feature;
+      if (takes(row) && row.cells.coverage[scope] == coverage) lists[scope].rows[lists[scope].count++] = row.feature;
     }
   }
   return lists;
 }
-constexpr ListPerScope kRefused = RowsThatAre(Coverage::kRefused);
-constexpr ListPerScope kIgnored = RowsThatAre(Coverage::kIgnored);
+
+constexpr ListPerScope kRefused = RowsThatAre(Coverage::kRefused, [](const Row&) { return true; });
+
+template <FeatureGroup group>
+constexpr ListPerScope kIgnored = RowsThatAre(Coverage::kIgnored, [](const Row& row) { return row.group == group; });
+
+const RowList& IgnoredRows(Scope scope, FeatureGroup group) {
+  const size_t column = static_cast<size_t>(scope);
+  if (group == kInputs) return kIgnored<kInputs>[column];
+  return group == kLimits ? kIgnored<kLimits>[column] : kIgnored<kAssumptions>[column];
+}
 
 const char* TextOf(const Row& row, Scope scope) {
   for (const CellText& cell : kTexts) {
@@ -381,9 +390,9 @@ absl::Status CheckCovered(const Scenario& scenario, Scope scope) {
 bool Covers(const Scenario& scenario, Scope scope) { return FirstRefused(scenario, scope) == nullptr; }
 
 void WarnOfIgnored(const Scenario& scenario, Scope scope, FeatureGroup group, std::vector<Warning>& warnings) {
-  for (const Feature feature : kIgnored[static_cast<size_t>(scope)]) {
+  for (const Feature feature : IgnoredRows(scope, group)) {
     const Row& row = RowOf(feature);
-    if (row.group != group || !row.states(scenario)) continue;
+    if (!row.states(scenario)) continue;
     warnings.push_back({WarningCode::kNotUsed, MessageOf(row, scope, scenario), row.field});
   }
 }

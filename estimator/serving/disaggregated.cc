@@ -7,6 +7,7 @@
 #include "estimator/phases/memory_use.h"
 #include "estimator/phases/phases.h"
 #include "estimator/serving/queueing.h"
+#include "estimator/serving/rising_zero.h"
 
 namespace foretoken {
 namespace {
@@ -73,11 +74,16 @@ Decoding BalancedDecode(const Replica& replica, double most, double rate) {
     const double running = std::min(most, decoding + 1);
     return Decoding(replica, running, std::max(1.0, running / replica.model.shard.stages));
   };
+  constexpr int kHalvings = 100;  // more than the widest range of sequences needs
+  const auto excess = [&](double decoding) { return decoding - rate * at(decoding).all.Total().value(); };
   double low = 0;
   double high = most;
-  while (high - low > kClose * (1 + low)) {
+  RisingZero zero(excess, low, high);
+  const double at_most = excess(most);
+  zero.Narrow(most - at_most, at_most, kClose / 1e3);
+  for (int i = 0; i < kHalvings && high - low > kClose * (1 + low); ++i) {
     const double middle = (low + high) / 2;
-    (middle < rate * at(middle).all.Total().value() ? low : high) = middle;
+    (zero.IsBelow(middle) ? low : high) = middle;
   }
   return at(high);
 }

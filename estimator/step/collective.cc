@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace foretoken {
 namespace {
@@ -26,10 +27,8 @@ bool InOneNode(const Fabric& fabric, double devices) {
 }
 
 // Whether the stage of `devices` that starts at `first`, together with the next stage, spans more than one node.
-bool LeavesNode(const Fabric& fabric, double first, double devices) {
-  if (fabric.devices_per_node <= 0) return false;
-  const double last = first + 2 * devices - 1;
-  return std::floor(first / fabric.devices_per_node) != std::floor(last / fabric.devices_per_node);
+bool LeavesNode(int64_t per_node, int64_t first, int64_t devices) {
+  return first / per_node != (first + 2 * devices - 1) / per_node;
 }
 
 }  // namespace
@@ -61,15 +60,16 @@ Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices) {
   return std::max(sent * (1 - outside) / fabric.link, sent * outside / fabric.scale_out) + fabric.latency;
 }
 
-Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages) {
-  if (fabric.free) return Seconds(0);
-  double outside = 0;
-  for (double stage = 1; stage < stages; ++stage) {
-    outside += LeavesNode(fabric, (stage - 1) * devices, devices);
-  }
-  const double hops = stages - 1;
-  return (hops - outside) * (message / fabric.link) + hops * fabric.latency +
-         (outside > 0 ? outside * (message / fabric.scale_out) : Seconds(0));
+StageTransferTime MakeStageTransfers(const Fabric& fabric, double devices, double stages) {
+  if (fabric.free || stages <= 1) return {};
+  StageTransferTime time{
+      .hops = stages - 1, .link = fabric.link, .scale_out = fabric.scale_out, .latency = fabric.latency};
+  const auto per_node = static_cast<int64_t>(fabric.devices_per_node);
+  if (per_node <= 0) return time;
+  const auto each = static_cast<int64_t>(devices);
+  const auto hops = static_cast<int64_t>(time.hops);
+  for (int64_t hop = 0; hop < hops; ++hop) time.outside += LeavesNode(per_node, hop * each, each) ? 1 : 0;
+  return time;
 }
 
 }  // namespace foretoken

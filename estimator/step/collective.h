@@ -52,9 +52,23 @@ MessageTime MakeAllGather(const Fabric& fabric, double devices);
 // Each device sends `sent` bytes in all, evenly to the q - 1 others.
 Seconds AllToAll(const Fabric& fabric, Bytes sent, double devices);
 
-// Pipeline send and receive: every device sends `message` to its peer in the next stage, through all stages of
-// `devices` each. A hop takes the scale-out link where any of its devices sends to another node.
-Seconds StageTransfers(const Fabric& fabric, Bytes message, double devices, double stages);
+// The hops of a pipeline, from each stage to the next.
+struct StageTransferTime {
+  double hops = 0;
+  double outside = 0;  // of these: where any device sends to another node, over the scale-out link
+  BytesPerSecond link, scale_out;
+  Seconds latency;  // of a hop
+
+  // Every device sends `message` to its peer in the next stage, through all stages.
+  Seconds operator()(Bytes message) const {
+    if (hops <= 0) return Seconds(0);
+    return (hops - outside) * (message / link) + hops * latency +
+           (outside > 0 ? outside * (message / scale_out) : Seconds(0));
+  }
+};
+
+// Through `stages` of `devices` each. Looks at every stage once. REQUIRES: whole numbers.
+StageTransferTime MakeStageTransfers(const Fabric& fabric, double devices, double stages);
 
 }  // namespace foretoken
 

@@ -88,6 +88,7 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
   set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);
   set.logits_gather = MakeAllGather(machine.fabric, shard.tensor_parallel);
+  set.stage_transfer = MakeStageTransfers(machine.fabric, shard.tensor_parallel, shard.stages);
   return set;
 }
 

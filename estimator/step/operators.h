@@ -76,6 +76,7 @@ struct StepOperatorSet {
   TrafficOperator elementwise;
   AllReduceTime all_reduce;
   MessageTime logits_gather;
+  StageTransferTime stage_transfer;
 };
 
 // The rate and the bandwidth that an operator reaches on the machine. Decode attention reaches this rate on the matrix

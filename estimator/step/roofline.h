@@ -30,13 +30,14 @@ inline Overlap SmoothMax(Seconds a, Seconds b, double s) {
     const double scale = sum > 0 ? 1 / std::sqrt(sum) : 0;
     return {x * scale, y * scale};
   }
+  if (s == 1) return {1, 1};
   if (std::isinf(s)) return x >= y ? Overlap{1, 0} : Overlap{0, 1};
   const double larger = x > y ? x : y;
   if (!(larger > 0)) return {};
   const double u = x / larger;  // scaled: no overflow for large s
   const double v = y / larger;
-  const double us = std::pow(u, s - 1);
-  const double vs = std::pow(v, s - 1);
+  const double us = u == 1 ? 1 : std::pow(u, s - 1);  // one of them is 1
+  const double vs = v == 1 ? 1 : std::pow(v, s - 1);
   const double scale = std::pow(u * us + v * vs, 1 / s - 1);
   return {us * scale, vs * scale};
 }

@@ -43,7 +43,7 @@ class OperatorTimes {
   }
 
  private:
-  static constexpr size_t kRoom = 24;  // no bundled model's step has more operators with a roofline
+  static constexpr size_t kRoom = kUsualOperators;
 
   // Not inlined and by value, so that Add keeps everything else in registers.
   [[gnu::noinline]] static Overlap RooflineAlone(Seconds compute, Seconds memory, double exponent) {

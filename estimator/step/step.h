@@ -60,7 +60,9 @@ struct OperatorCost {
   TimeParts Parts(double s) const;
 };
 
-using OperatorCosts = absl::InlinedVector<OperatorCost, 24>;
+// Operators of a step that are summed side by side; no bundled model's step has more with a roofline.
+inline constexpr size_t kUsualOperators = 24;
+using OperatorCosts = absl::InlinedVector<OperatorCost, kUsualOperators>;
 
 // Every operator of a step, in the order of execution.
 OperatorCosts StepOperators(const StepModel& model, const StepShape& shape);

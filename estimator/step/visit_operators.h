@@ -185,7 +185,7 @@ inline OperatorCost StageTransferCost(const StepModel& model, Bytes message) {
   return {.kind = OperatorKind::kStageTransfer,
           .count = count,
           .sent = count * part,
-          .communication = StageTransfers(model.machine.fabric, part, s.tensor_parallel, s.stages)};
+          .communication = model.operators.stage_transfer(part)};
 }
 
 inline OperatorCost LogitsGatherCost(const StepModel& model, double rows) {

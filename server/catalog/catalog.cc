@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "estimator/base/errors.h"
 #include "server/catalog/entries/entry_kind.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -122,7 +123,7 @@ absl::Status Catalog::Agree(bool full, absl::Time deadline) {
     status_.agreed = std::max(status_.agreed, began);
   } else {
     ++status_.errors;
-    status_.last_error = std::string(status.message());
+    status_.last_error = TextInside(status);
     status_.last_error_time = clock_();
   }
   const bool stale = clock_() - status_.agreed > kStaleAfter;

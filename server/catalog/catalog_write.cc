@@ -36,12 +36,46 @@ std::string BundledEtagOf(const Collection<Record>& bundled, const std::string& 
   return record == nullptr ? "" : record->entry.etag();
 }
 
+// Of a rollback too: an entry that is larger, as an older program wrote it, is read and not written again.
+absl::Status CheckSize(const StoreWrite& write) {
+  const auto bytes = static_cast<int64_t>(write.value ? write.value->size() : 0);
+  if (bytes <= kMaxEntryBytes) return absl::OkStatus();
+  const bool rollback = write.action == WriteAction::kRollback;
+  return Refusal(Reason::kLimitExceeded, rollback ? "store_revision" : "spec",
+                 absl::StrCat(std::string(KindName(write.kind)), " ", Quoted(write.id), " has ", bytes,
+                              " bytes; allowed up to ", kMaxEntryBytes));
+}
+
 // What every registration has to keep: an id, a spec that parses (`parsed`), and texts of bounded length.
 template <typename Spec>
 absl::Status CheckEntry(const Spec& spec, const absl::Status& parsed) {
   if (spec.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
   if (!parsed.ok()) return WithFieldPrefix(parsed, "spec.");
   return WithFieldPrefix(CheckTexts(spec), "spec.");
+}
+
+// The etag that is registered under this id; empty: none is.
+template <typename Kind>
+std::string RegisteredEtagOf(const Snapshot& snapshot, const std::string& id) {
+  const auto record = Kind::Find(snapshot, id);
+  return record.ok() && (*record)->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED ? (*record)->entry.etag() : "";
+}
+
+// Whether what was registered at `revision` can be told by this history, the newest first, which should have `etag`
+// unless it was written again after revision `known`.
+// Errors: DATA_LOSS: the revision is damaged, or one is missing that could be it.
+absl::Status CheckWhole(const std::vector<StoredRevision>& history, const std::string& etag, int64_t known,
+                        int64_t revision) {
+  bool has_etag = etag.empty() || (!history.empty() && history.front().revision > known);
+  for (size_t i = 0; i < history.size(); ++i) {
+    const StoredRevision& one = history[i];
+    if (i > 0 && one.sequence + 1 != history[i - 1].sequence) return absl::DataLossError("the history has a gap here");
+    has_etag = has_etag || one.etag == etag || !one.fault.empty();
+    if (one.revision > revision) continue;
+    if (!one.fault.empty()) return absl::DataLossError(absl::StrCat("revision ", one.revision, ": ", one.fault));
+    break;
+  }
+  return has_etag ? absl::OkStatus() : absl::DataLossError("the history lacks what is registered");
 }
 
 }  // namespace
@@ -64,6 +98,7 @@ StoreWrite Catalog::WriteOf(EntryKind kind, const std::string& id, std::optional
 
 template <typename Kind>
 absl::StatusOr<typename Kind::Entry> Catalog::Commit(StoreWrite write) {
+  if (absl::Status status = CheckSize(write); !status.ok()) return status;
   std::string bundled_etag;
   {
     absl::MutexLock lock(&state_mutex_);
@@ -111,10 +146,16 @@ absl::StatusOr<std::optional<StoredRevision>> Catalog::RevisionAt(const std::str
     return Refusal(Reason::kInvalidField, "store_revision",
                    absl::StrCat("store_revision ", revision, "; allowed 0 to ", *last));
   }
+  const auto before = Current();
+  const std::string etag = RegisteredEtagOf<Kind>(*before, id);
   absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(Kind::kKind, id);
   if (!history.ok()) return history.status();
+  if (absl::Status status = CheckWhole(*history, etag, before->revision().store_revision(), revision); !status.ok()) {
+    return status;
+  }
   for (StoredRevision& one : *history) {
-    if (one.revision <= revision) return one.value ? std::optional(std::move(one)) : std::nullopt;
+    if (one.revision > revision) continue;
+    return one.value ? std::optional(std::move(one)) : std::nullopt;
   }
   if (history->empty() || history->back().sequence == 1) return std::nullopt;
   return Refusal(Reason::kRevisionNotKept, "store_revision",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/printable.h"
+
 namespace foretoken::ops {
 namespace {
 
@@ -37,7 +39,8 @@ MetricFamily Skipped(const catalog::CatalogStatus& status) {
   MetricFamily family{
       "foretoken_catalog_skipped_entry", "1 for each entry that could not be read.", MetricType::Gauge, {}};
   for (const v1::SkippedEntry& entry : status.skipped) {
-    if (family.metric.size() < catalog::kMaxNamedEntries) family.metric.push_back(Gauge(1, {{"entry", entry.name()}}));
+    if (family.metric.size() < catalog::kMaxNamedEntries)
+      family.metric.push_back(Gauge(1, {{"entry", Printable(entry.name(), Escape::kQuoted)}}));
   }
   return family;
 }

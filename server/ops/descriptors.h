@@ -1,5 +1,6 @@
 // File descriptors: every connection takes one. The soft limit that a process starts with is often 1,024, and a
-// listener of gRPC 1.51 that finds none left never accepts again, not even once connections have ended.
+// descriptor that is wanted and not there fails something else: the store, a renewed certificate. So connections leave
+// some free.
 #ifndef FORETOKEN_SERVER_OPS_DESCRIPTORS_H_
 #define FORETOKEN_SERVER_OPS_DESCRIPTORS_H_
 
@@ -7,6 +8,9 @@ namespace foretoken::ops {
 
 // Raises the soft limit to the hard one. Where the system forbids it, the limit stays.
 void RaiseDescriptorLimit();
+
+// How many connections the soft limit leaves room for, beside the store, the log, metrics and gRPC's own descriptors.
+int DescriptorsForConnections();
 
 }  // namespace foretoken::ops
 

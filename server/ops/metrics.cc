@@ -16,6 +16,9 @@ constexpr std::array<const char*, 17> kCodes = {
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
 
+constexpr std::array<const char*, kNumAuthenticationFailures> kAuthenticationFailures = {"no_token", "unknown_token",
+                                                                                         "role", "several_tokens"};
+
 constexpr std::array<const char*, 4> kVerdicts = {"none", "feasible", "infeasible", "unknown"};
 
 // 50 us to 10 s: an estimate takes the first buckets, a long sweep the last.
@@ -102,6 +105,21 @@ MetricFamily Metrics::CollectVerdicts() const {
   return family;
 }
 
+void Metrics::AuthenticationFailed(AuthenticationFailure failure) {
+  authentication_failures_[static_cast<size_t>(failure)].fetch_add(1, std::memory_order_relaxed);
+}
+
+MetricFamily Metrics::CollectAuthenticationFailures() const {
+  MetricFamily family{"foretoken_authentication_failures_total",
+                      "Calls refused for their token: none, unknown, of a role that may not, or more than one.",
+                      MetricType::Counter,
+                      {}};
+  for (size_t i = 0; i < kNumAuthenticationFailures; ++i) {
+    family.metric.push_back(Counter(authentication_failures_[i], {{"reason", kAuthenticationFailures[i]}}));
+  }
+  return family;
+}
+
 std::vector<MetricFamily> Metrics::Collect() const {
   ClientMetric candidates;
   candidates.histogram = batch_candidates_.Collect();
@@ -112,6 +130,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
           CollectHandled(),
           CollectSeconds(),
           CollectVerdicts(),
+          CollectAuthenticationFailures(),
           {"foretoken_sweep_points_total",
            "Points that sweeps computed.",
            MetricType::Counter,

@@ -21,6 +21,10 @@
 
 namespace foretoken::ops {
 
+// Why a call was refused for who called.
+enum class AuthenticationFailure { kNoToken, kUnknownToken, kRole, kSeveralTokens };
+inline constexpr int kNumAuthenticationFailures = 4;
+
 // Thread-safe.
 class Metrics : public prometheus::Collectable {
  public:
@@ -31,6 +35,7 @@ class Metrics : public prometheus::Collectable {
   void SweepPoints(int64_t points);
   void BatchCandidates(int candidates);
   void SloVerdict(Verdict verdict);
+  void AuthenticationFailed(AuthenticationFailure failure);
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -48,12 +53,14 @@ class Metrics : public prometheus::Collectable {
   prometheus::MetricFamily CollectHandled() const;
   prometheus::MetricFamily CollectSeconds() const;
   prometheus::MetricFamily CollectVerdicts() const;
+  prometheus::MetricFamily CollectAuthenticationFailures() const;
 
   std::string version_;
   std::vector<RpcMetrics> rpcs_;  // as AllRpcs()
   std::atomic<uint64_t> sweep_points_{0};
   Histogram batch_candidates_;
   std::array<std::atomic<uint64_t>, kNumVerdicts> verdicts_{};
+  std::array<std::atomic<uint64_t>, kNumAuthenticationFailures> authentication_failures_{};
 };
 
 }  // namespace foretoken::ops

@@ -36,4 +36,9 @@ MetricsServer::MetricsServer(std::unique_ptr<prometheus::Exposer> exposer, std::
                              std::vector<std::shared_ptr<prometheus::Collectable>> collectables)
     : collectables_(std::move(collectables)), exposer_(std::move(exposer)), address_(std::move(address)) {}
 
+void MetricsServer::Add(std::shared_ptr<prometheus::Collectable> collectable) {
+  exposer_->RegisterCollectable(collectable);
+  collectables_.push_back(std::move(collectable));
+}
+
 }  // namespace foretoken::ops

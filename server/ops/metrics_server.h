@@ -20,6 +20,9 @@ class MetricsServer {
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(
       const std::string& address, std::vector<std::shared_ptr<prometheus::Collectable>> collectables);
 
+  // Serves these numbers too, from now on.
+  void Add(std::shared_ptr<prometheus::Collectable> collectable);
+
   // "127.0.0.1:9464", with the port that was picked.
   const std::string& address() const { return address_; }
 

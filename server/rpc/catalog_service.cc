@@ -4,12 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "server/rpc/catalog/catalog_api.h"
+#include "server/rpc/wire/access.h"
 #include "server/rpc/wire/call.h"
+#include "server/rpc/wire/hold_reply.h"
 #include "server/rpc/wire/large_call.h"
 
 namespace foretoken::rpc {
@@ -18,22 +18,6 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
-constexpr size_t kMaxAuthorBytes = 256;
-
-std::string_view MetadataOf(const Context& context, const char* key) {
-  const auto found = context.client_metadata().find(key);
-  if (found == context.client_metadata().end()) return {};
-  return {found->second.data(), found->second.size()};
-}
-
-// The name that goes with the token, else with the certificate, else the one that the caller gives.
-absl::StatusOr<std::string> AuthorOf(const Context& context, const ServiceDeps& deps) {
-  if (deps.write_tokens != nullptr) return deps.write_tokens->WriterOf(MetadataOf(context, "authorization"));
-  const std::vector<grpc::string_ref> identity = context.auth_context()->GetPeerIdentity();
-  if (!identity.empty()) return std::string(identity[0].data(), std::min(identity[0].size(), kMaxAuthorBytes));
-  return std::string(MetadataOf(context, "foretoken-author").substr(0, kMaxAuthorBytes));
-}
-
 // Errors: WRITE_NOT_ALLOWED.
 absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps) {
   absl::StatusOr<std::string> author = AuthorOf(context, deps);
@@ -41,12 +25,22 @@ absl::StatusOr<Caller> WriterOf(const Context& context, const ServiceDeps& deps)
   return Caller{.author = *std::move(author), .peer = context.peer(), .deadline = absl::FromChrono(context.deadline())};
 }
 
+// A reply of `answer`, counted until its caller has it.
+template <typename Response, typename Answer>
+absl::Status Held(Context* context, Response* response, const Answer& answer) {
+  absl::Status status = CheckRoomForReply(*context);
+  if (status.ok()) status = answer();
+  return status.ok() ? HoldReply(*context, *response) : status;
+}
+
 // Answers from the snapshot, at once.
 template <typename Request, typename Response>
 Reactor* Read(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
               absl::Status (*answer)(const Request&, const catalog::Snapshot&, Response&)) {
-  return Serve(context, request, *deps.metrics,
-               [=, &deps](const Call&) { return answer(*request, *deps.catalog->snapshot(), *response); });
+  if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
+  return Serve(context, request, *deps.metrics, [=, &deps](const Call&) {
+    return Held(context, response, [&] { return answer(*request, *deps.catalog->snapshot(), *response); });
+  });
 }
 
 CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call&)> body) {
@@ -57,8 +51,10 @@ CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call
 template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
                    absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
-  return ServeLarge(context, request, deps,
-                    AtStore(deps, [=, &deps](const Call&) { return answer(*request, *deps.catalog, *response); }));
+  if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
+  return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
+                      return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
+                    }));
 }
 
 template <typename Request, typename Response>
@@ -68,6 +64,22 @@ Reactor* Write(const ServiceDeps& deps, Context* context, const Request* request
                       const absl::StatusOr<Caller> writer = WriterOf(*context, deps);
                       return writer.ok() ? answer(*request, *writer, *deps.catalog, *response) : writer.status();
                     }));
+}
+
+// Who wrote, and from where, is for those who write.
+void HideWriters(v1::ListRevisionsResponse& response) {
+  for (v1::EntryRevision& revision : *response.mutable_revisions()) {
+    revision.clear_author();
+    revision.clear_peer();
+  }
+}
+
+// The store's error names files and addresses of the server.
+void HideServer(v1::GetCatalogStatusResponse& response) {
+  if (response.last_error().empty()) return;
+  response.set_last_error(
+      "the store did not answer; the server's log tells more, and so does this call with the token "
+      "of an admin");
 }
 
 }  // namespace
@@ -140,7 +152,12 @@ Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequ
 
 Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
                                        v1::ListRevisionsResponse* response) {
-  return ReadStore(deps_, context, request, response, rpc::ListRevisions);
+  if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
+  return Serve(context, request, *deps_.metrics, deps_.writes, [=, this](const Call&) {
+    absl::Status status = rpc::ListRevisions(*request, *deps_.catalog, *response);
+    if (RoleOf(*context, deps_) < ops::Role::kWrite) HideWriters(*response);
+    return status;
+  });
 }
 
 Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,
@@ -155,8 +172,12 @@ Reactor* CatalogService::RollbackModel(Context* context, const v1::RollbackModel
 
 Reactor* CatalogService::GetCatalogStatus(Context* context, const v1::GetCatalogStatusRequest* request,
                                           v1::GetCatalogStatusResponse* response) {
-  return Serve(context, request, *deps_.metrics,
-               [this, response](const Call&) { return GetStatus(*deps_.catalog, deps_.clock(), *response); });
+  if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
+  return Serve(context, request, *deps_.metrics, [=, this](const Call&) {
+    absl::Status status = GetStatus(*deps_.catalog, deps_.clock(), *response);
+    if (RoleOf(*context, deps_) < ops::Role::kAdmin) HideServer(*response);
+    return status;
+  });
 }
 
 }  // namespace foretoken::rpc

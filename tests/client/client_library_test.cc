@@ -66,7 +66,7 @@ TEST_F(ClientTest, AnAuthorTravelsWithoutWhatNoHeaderHolds) {
   EXPECT_EQ(server_.catalog.last_author, "JrgatCI");
 }
 
-TEST_F(ClientTest, WritesAloneCarryAuthorAndToken) {
+TEST_F(ClientTest, EveryCallCarriesTheTokenAndWritesTheAuthor) {
   ClientOptions options = Options();
   options.author = "ann";
   options.write_token = "s3cret";
@@ -88,7 +88,23 @@ TEST_F(ClientTest, WritesAloneCarryAuthorAndToken) {
   read.set_hardware_id("gpu-a");
   ASSERT_TRUE(client.GetHardware(read).ok());
   EXPECT_EQ(server_.catalog.last_author, "");
-  EXPECT_EQ(server_.catalog.last_authorization, "");
+  EXPECT_EQ(server_.catalog.last_authorization, "Bearer s3cret");
+}
+
+// gRPC's word for a call that a server had not read when it ended.
+TEST_F(ClientTest, ADroppedCallIsTriedAgain) {
+  server_.estimator.refusal = grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED");
+  const absl::Status status = client_.Estimate(Request("small", "gpu-a")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_EQ(server_.estimator.calls, 4);
+}
+
+TEST_F(ClientTest, MessagesArePrintable) {
+  server_.estimator.refusal =
+      Refuse(grpc::StatusCode::NOT_FOUND, "UNKNOWN_ID", "unknown \"\033[2J\u202e\"", "a.\033[2J");
+  const absl::Status status = client_.Estimate(Request("small", "gpu-a")).status();
+  EXPECT_EQ(status.message(), "unknown \"\\x1b[2J\\u202e\"");
+  EXPECT_EQ(DetailsOf(status).fields.at(0).path, "a.\\x1b[2J");
 }
 
 TEST_F(ClientTest, TheTimeoutEndsACallThatIsNotAnswered) {

@@ -22,7 +22,7 @@ ORDER = {
     "server/rpc": ("wire", "estimate", "sweep", "solve", "register", "catalog", ""),
     "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "commands", ""),
 }
-PRODUCT = ("estimator", "server", "client")
+PRODUCT = ("text", "estimator", "server", "client")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 

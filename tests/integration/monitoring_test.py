@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -9,6 +10,8 @@ import time
 import unittest
 import urllib.parse
 import urllib.request
+
+import yaml
 
 from support.foretoken_api import Refused
 from support.replicas import wait_until
@@ -86,14 +89,28 @@ class Monitoring(unittest.TestCase):
             wait_until(lambda: prometheus.query('up{job="foretoken"} == 1'), 30, "the first scrape")
             self.use(server)
             for title, expression in expressions():
-                self.meets(prometheus, title, expression.replace("$__rate_interval", "1m"))
+                self.meets(prometheus, title, expression.replace("$__rate_interval", "1m").replace("$job", "foretoken"))
             rules = prometheus.ask("rules")["groups"][0]["rules"]
-            self.assertEqual(len(rules), 7)
+            self.assertEqual(len(rules), 8)
             for rule in rules:
                 self.assertEqual((rule["health"], rule["state"]), ("ok", "inactive"), rule["name"])
-                for name in [word for word in rule["query"].replace("(", " ").replace("{", " ").split()
-                             if word.startswith(("foretoken_", "grpc_server_"))]:
+                for name in re.findall(r"\b(?:foretoken|grpc_server)_\w+", rule["query"]):
                     self.assertTrue(prometheus.query(name), f"{rule['name']} asks for {name}")
+
+    def test_every_alert_has_a_severity_and_a_runbook(self):
+        with open(ALERTS, encoding="utf-8") as file:
+            group, = yaml.safe_load(file)["groups"]
+        with open(os.path.join(DEPLOY, "..", "docs", "runbooks.md"), encoding="utf-8") as file:
+            sections = re.findall(r"^## (\w+)$", file.read(), re.MULTILINE)
+        for rule in group["rules"]:
+            self.assertIn(rule["labels"]["severity"], ("critical", "warning"), rule["alert"])
+            self.assertEqual(rule["annotations"]["runbook"], f"docs/runbooks.md#{rule['alert'].lower()}")
+        self.assertEqual(sections, [rule["alert"] for rule in group["rules"]])
+
+    def test_every_line_of_the_dashboard_goes_by_the_chosen_job(self):
+        for title, expression in expressions():
+            self.assertEqual(expression.count("job="), expression.count('job=~"$job"'), title)
+            self.assertIn('job=~"$job"', expression, title)
 
     @staticmethod
     def meets(prometheus, title, expression):

@@ -1,10 +1,13 @@
 """What an operator relies on: metrics, health, drain and log."""
 
+import json
+import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -59,6 +62,25 @@ class Metrics(unittest.TestCase):
         lines = [line for line in metrics.splitlines() if line.startswith(name + "{")
                  and f'grpc_method="{method}"' in line and all(label in line for label in labels)]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+class ProcessMetrics(unittest.TestCase):
+    def test_they_are_those_of_the_process(self):
+        with ServerProcess() as server:
+            metrics = server.metrics()
+            pid = server.process.pid
+            self.assertAlmostEqual(value_of(metrics, "process_start_time_seconds"), time.time(), delta=60)
+            self.assertAlmostEqual(value_of(metrics, "process_open_fds"), len(os.listdir(f"/proc/{pid}/fd")), delta=4)
+            with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+                resident = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+            self.assertAlmostEqual(value_of(metrics, "process_resident_memory_bytes") / resident, 1, delta=0.2)
+            self.assertGreater(value_of(metrics, "process_max_fds"), 1000)
+            self.assertGreater(value_of(metrics, "process_threads"), 4)
+            before = value_of(metrics, "process_cpu_seconds_total")
+            deadline = time.monotonic() + 20
+            while value_of(server.metrics(), "process_cpu_seconds_total") <= before:
+                self.assertLess(time.monotonic(), deadline)
+                server.client.call("EstimatorService/BatchEstimate", base=scenario(), candidates=[{}] * 100)
 
 
 class Drain(unittest.TestCase):
@@ -169,6 +191,43 @@ class Addresses(unittest.TestCase):
             self.assertIn("metrics=off", server.log())
 
 
+class SeveralAddresses(unittest.TestCase):
+    def test_each_is_served(self):
+        folder = tempfile.mkdtemp(prefix="foretoken-listen-")
+        self.addCleanup(shutil.rmtree, folder)
+        socket_path = os.path.join(folder, "socket")
+        with ServerProcess(flags=[f"--listen=ADDRESS,127.0.0.1:0,unix:{socket_path}"]) as server:
+            addresses = re.search("event=serving address=(\\S+)", server.log()).group(1).split(",")
+            self.assertEqual((addresses[0], addresses[2]), (server.address, f"unix:{socket_path}"))
+            self.assertRegex(addresses[1], "^127.0.0.1:[1-9]")
+            for address in addresses:
+                health = server.cli("--server", address, "health")
+                self.assertEqual((health.returncode, health.stdout), (0, "SERVING\n"), health.stderr)
+
+    def test_one_that_is_taken_stops_the_start(self):
+        with ServerProcess() as server:
+            ended = subprocess.run([SERVER, "--catalog_store=memory:", "--metrics_listen=",
+                                    f"--listen=127.0.0.1:0,{server.address}"], text=True, capture_output=True,
+                                   timeout=60, check=False)
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn("event=listen_failed", ended.stderr)
+
+
+class ConnectionAge(unittest.TestCase):
+    def test_an_old_connection_is_closed_and_no_call_fails(self):
+        with ServerProcess(flags=["--max_connection_age=1s", "--max_connection_age_grace=10s"]) as server:
+            host, port = server.address.split(":")
+            with socket.create_connection((host, int(port)), timeout=10) as old:
+                old.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5))
+                ends = time.monotonic() + 4
+                while time.monotonic() < ends:
+                    server.client.call("EstimatorService/Estimate", scenario=scenario(), timeout=5)
+                frames = b""
+                while chunk := old.recv(4096):
+                    frames += chunk
+            self.assertIn(b"\x07\0\0\0\0\0\x7f\xff\xff\xff", frames)  # a GOAWAY that lets calls of any number go on
+
+
 class SilentPeers(unittest.TestCase):
     def test_connections_that_say_nothing_do_not_hold_up_metrics(self):
         with ServerProcess() as server:
@@ -195,6 +254,117 @@ class Descriptors(unittest.TestCase):
                 connection.close()
 
 
+class CallLog(unittest.TestCase):
+    TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    def estimate(self, server, *metadata):
+        method = API.method("EstimatorService/Estimate")
+        request = API.build(method.input_type, {"scenario": scenario()}).SerializeToString()
+        server.client.channel.unary_unary("/foretoken.v1.EstimatorService/Estimate")(request, timeout=10,
+                                                                                     metadata=metadata)
+
+    def calls(self, server):
+        server.terminate()
+        lines = [json.loads(line) for line in server.log().splitlines()]
+        return [line for line in lines if line["event"] == "call"]
+
+    def test_a_line_has_the_request_id_and_the_trace(self):
+        with ServerProcess(flags=["--log_calls=1", "--log_format=json"]) as server:
+            self.estimate(server, ("x-request-id", "job-7"), ("traceparent", self.TRACE))
+            self.estimate(server, ("traceparent", "00-nonsense-01"))
+            named, unnamed = self.calls(server)
+            self.assertEqual((named["method"], named["code"], named["request_id"], named["trace"]),
+                             ("Estimate", "OK", "job-7", "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"))
+            self.assertTrue(named["peer"].startswith("ipv4:127.0.0.1:"))
+            self.assertGreater(float(named["ms"]), 0)
+            self.assertRegex(unnamed["request_id"], "^[0-9a-f]{16}$")
+            self.assertEqual(unnamed["trace"], "")
+
+    def test_a_share_of_the_calls_is_logged(self):
+        with ServerProcess(flags=["--log_calls=0.2", "--log_format=json"]) as server:
+            for _ in range(1000):
+                self.estimate(server)
+            self.assertTrue(120 <= len(self.calls(server)) <= 280)  # 200, give or take six standard deviations
+
+    def test_nothing_is_logged_where_nothing_is_asked_for(self):
+        with ServerProcess(flags=["--log_format=json"]) as server:
+            self.estimate(server)
+            self.assertEqual(self.calls(server), [])
+
+    def test_a_share_is_a_share(self):
+        for flag in ("--log_calls=1.5", "--log_calls=-0.1", "--log_calls=nan", "--log_format=xml"):
+            ended = subprocess.run([SERVER, flag], text=True, capture_output=True, timeout=60, check=False)
+            self.assertEqual(ended.returncode, 2, flag)
+
+
+class Forgery(unittest.TestCase):
+    """No text of a caller begins a line of the log or writes to the terminal that shows it."""
+
+    FORGED = "\ntime=2026-01-01T00:00:00.000Z level=error event=forged \x1b[31m\u202e"
+
+    def check(self, server):
+        server.terminate()
+        with open(server.log_path, "rb") as log:
+            text = log.read()
+        for raw in (b"\x1b", "\u202e".encode(), b"\xff", b"\r"):
+            self.assertNotIn(raw, text)
+        for line in text.decode().splitlines():
+            self.assertRegex(line, r"^time=\S+ level=\w+ event=")
+            self.assertNotIn("event=forged", line.split('"')[0])
+
+    def test_by_a_header_that_is_no_header(self):
+        with ServerProcess(flags=["--log_calls=1"]) as server:
+            for name, value in ((b"a\n" + self.FORGED.encode(), b"b"), (b"traceparent", self.FORGED.encode()),
+                                (b"x-request-id", self.FORGED.encode() + b"\xff"), (b":path", self.FORGED.encode()),
+                                (b"te", self.FORGED.encode()), (b"content-type", self.FORGED.encode())):
+                self.send_header(server, name, value)
+            self.check(server)
+
+    def send_header(self, server, name, value):
+        """An HTTP/2 call with one odd header, as literals that HPACK does not index."""
+        def literal(key, text):
+            return b"\x00" + bytes([len(key)]) + key + bytes([len(text)]) + text
+        headers = {b":method": b"POST", b":scheme": b"http", b":path": b"/foretoken.v1.EstimatorService/Estimate",
+                   b":authority": b"x", b"te": b"trailers", b"content-type": b"application/grpc"}
+        block = b"".join(literal(key, text) for key, text in {**headers, name: value[:120]}.items())
+        frames = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
+                  + len(block).to_bytes(3, "big") + b"\x01\x04" + (1).to_bytes(4, "big") + block
+                  + (5).to_bytes(3, "big") + b"\x00\x01" + (1).to_bytes(4, "big") + bytes(5))
+        host, port = server.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(frames)
+            connection.settimeout(0.5)
+            try:
+                while connection.recv(4096):
+                    pass
+            except OSError:
+                pass
+
+    def test_by_a_request(self):
+        with ServerProcess(flags=["--log_calls=1"]) as server:
+            for fields in ({"spec": hardware("x" + self.FORGED)}, {"spec": hardware("chip", notes=self.FORGED)},
+                           {"spec": hardware("chip2"), "request_id": self.FORGED}, {"spec": hardware("chip3"),
+                                                                                    "etag": self.FORGED}):
+                try:
+                    server.client.call("CatalogService/RegisterHardware", **fields)
+                except Refused:
+                    pass
+            with self.assertRaises(Refused):
+                server.client.call("EstimatorService/Estimate",
+                                   scenario={**scenario(), "model_id": self.FORGED})
+            self.check(server)
+
+    def test_a_flood_of_bad_connections_does_not_fill_the_disk(self):
+        with ServerProcess() as server:
+            host, port = server.address.split(":")
+            for _ in range(500):
+                with socket.create_connection((host, int(port)), timeout=5) as connection:
+                    connection.sendall(b"GET / HTTP/1.1\r\nX: \x1b[31m\r\n\r\n")
+            server.client.call("EstimatorService/Estimate", scenario=scenario())
+            self.check(server)
+            self.assertLess(server.log().count("event=grpc"), 200)
+
+
 class Log(unittest.TestCase):
     def test_what_the_protobuf_library_says_has_the_form_of_every_line(self):
         with ServerProcess() as server:
@@ -205,6 +375,7 @@ class Log(unittest.TestCase):
             lines = server.log().splitlines()
             self.assertTrue(any("event=protobuf" in line and "UTF-8" in line for line in lines), lines)
             self.assertTrue(all(line.startswith("time=") for line in lines), lines)
+            self.assertIn('message="', next(line for line in lines if "event=protobuf" in line))
 
     def test_the_message_of_a_write_is_cut(self):
         with ServerProcess() as server:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import struct
 import subprocess
 import tempfile
 import time
@@ -10,7 +11,7 @@ import unittest
 
 from support.foretoken_api import Refused
 from support.journal import NOTHING, Journal
-from support.replicas import Writer, check_agreement, entries, wait_until
+from support.replicas import Writer, check_agreement, entries, metric, wait_until
 from support.scenarios import hardware, scenario
 from support.server_process import ServerProcess
 
@@ -170,6 +171,90 @@ class OutOfPlace(unittest.TestCase):
 
     def test_a_replaced_file(self):
         self.check(self.replace)
+
+
+class Damage(unittest.TestCase):
+    """A bit flips in the file while no server has it open."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="foretoken-damage-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = os.path.join(self.folder, "catalog.db")
+        with ServerProcess(store=self.store) as server:
+            server.client.call("CatalogService/RegisterHardware",
+                               spec=hardware("flipped", memory_bandwidth_bytes_per_second=1.23e12))
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("sound"))
+            server.terminate()
+        with sqlite3.connect(self.store) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+
+    def change(self, old, new, start=0):
+        with open(self.store, "r+b") as file:
+            data = file.read()
+            at = data.find(old, start)
+            while at >= 0:
+                file.seek(at)
+                file.write(new)
+                at = data.find(old, at + 1)
+
+    def test_a_flipped_figure_is_not_served(self):
+        # The bit that makes 6.15e11 of 1.23e12, in every copy that the file has.
+        self.change(struct.pack("<d", 1.23e12), struct.pack("<d", 0.615e12))
+        with ServerProcess(store=self.store) as server:
+            with self.assertRaises(Refused) as refused:
+                server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="flipped"))
+            self.assertEqual(refused.exception.reason, "UNKNOWN_ID")
+            self.assertEqual(list(entries(server)), ["sound"])
+            status = server.client.call("CatalogService/GetCatalogStatus")
+            self.assertEqual([one.name for one in status.skipped_entries], ["hardware/flipped"])
+            self.assertIn("its checksum is not that of its contents", status.skipped_entries[0].reason)
+            self.assertEqual(metric(server, "foretoken_catalog_skipped_entries"), 1)
+            self.assertIn("event=entry_skipped entry=hardware/flipped", server.log())
+            server.client.call("CatalogService/RegisterHardware", spec=hardware("flipped"), etag="*")
+            self.assertEqual(metric(server, "foretoken_catalog_skipped_entries"), 0)
+
+    def test_a_damaged_structure_leaves_the_bundle(self):
+        with sqlite3.connect(self.store) as database:
+            page = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()[0]
+        database.close()
+        with open(self.store, "r+b") as file:
+            file.seek((page - 1) * 4096)
+            file.write(b"\xff" * 100)
+        with ServerProcess(store=self.store) as server:
+            server.client.call("EstimatorService/Estimate", scenario=scenario(hardware_id="nvidia-h100-sxm-80gb"))
+            status = server.client.call("CatalogService/GetCatalogStatus")
+            self.assertEqual([one.name for one in status.skipped_entries], ["unknown/sqlite-file"])
+            with self.assertRaises(Refused) as refused:
+                server.client.call("CatalogService/RegisterHardware", spec=hardware("late"))
+            self.assertEqual(refused.exception.code.name, "UNAVAILABLE")
+            self.assertTrue(refused.exception.message.endswith(NOTHING), refused.exception.message)
+            self.assertIn("unknown/sqlite-file", server.cli("catalog-status").stdout)
+
+
+class Limits(unittest.TestCase):
+    def test_a_store_takes_so_many_entries_and_bytes(self):
+        with ServerProcess(flags=["--max_store_entries=2", "--max_store_bytes=1048576"]) as server:
+            for name in ("a", "b"):
+                server.client.call("CatalogService/RegisterHardware", spec=hardware(name))
+            self.check(server, hardware("c"), "one more than the 2 entries of the store; allowed up to 2")
+            large = hardware("a", sources=[{"citation": "x" * 4000}] * 60)
+            for i in range(20):
+                try:
+                    server.client.call("CatalogService/RegisterHardware", spec=large, etag="*")
+                except Refused as refused:
+                    self.assertIn("bytes, kept revisions included; allowed up to 1048576", refused.message)
+                    break
+            self.assertLess(i, 8)
+            self.check(server, hardware("b", sources=[{"citation": "x" * 4000}] * 65), "bytes; allowed up to 256000")
+            server.client.call("CatalogService/DeleteHardware", hardware_id="a")
+            self.assertEqual(list(entries(server)), ["b"])
+
+    def check(self, server, spec, said):
+        with self.assertRaises(Refused) as refused:
+            server.client.call("CatalogService/RegisterHardware", spec=spec, etag="*")
+        self.assertEqual((refused.exception.code.name, refused.exception.reason), ("INVALID_ARGUMENT", "LIMIT_EXCEEDED"))
+        self.assertIn(said, refused.exception.message)
 
 
 class OtherFiles(unittest.TestCase):

@@ -6,6 +6,8 @@
 
 #include "server/ops/histogram.h"
 #include "server/ops/log.h"
+#include "server/ops/process/library_log.h"
+#include "server/rpc/wire/call_log.h"
 #include "server/rpc/wire/status.h"
 
 namespace foretoken {
@@ -19,10 +21,59 @@ TEST(LogLineTest, QuotesWhatWouldSplitALine) {
   const Case cases[] = {{"127.0.0.1:50051", "127.0.0.1:50051"},
                         {"two words", "\"two words\""},
                         {"a\"b", "\"a\\\"b\""},
-                        {"a\nb", "\"a\\nb\""}};
+                        {"a\nb", "\"a\\nb\""},
+                        {"\033[31m", "\"\\x1b[31m\""},
+                        {"a\xff", "\"a\\xff\""},
+                        {"\u202egnp", "\"\\u202egnp\""},
+                        {"x level=error", "\"x level=error\""}};
   for (const Case& c : cases) {
     EXPECT_EQ(ops::LogLine(absl::UnixEpoch(), ops::LogLevel::kInfo, "test", {{"value", c.value}}),
               std::string("time=1970-01-01T00:00:00.000Z level=info event=test value=") + c.want);
+  }
+}
+
+TEST(LogLineTest, AsJson) {
+  EXPECT_EQ(ops::LogLine(absl::UnixEpoch(), ops::LogLevel::kWarning, "test",
+                         {{"plain", "1"}, {"odd", "a\n\"\\\033\xff\u202e"}}, ops::LogFormat::kJson),
+            R"({"time": "1970-01-01T00:00:00.000Z", "level": "warning", "event": "test", "plain": "1", )"
+            R"("odd": "a\n\"\\\u001b\\xff\u202e"})");
+}
+
+TEST(LineLimitTest, CountsWhatItLeavesOut) {
+  ops::LineLimit limit(2);
+  int64_t left_out = -1;
+  const absl::Time start = absl::FromUnixSeconds(100);
+  EXPECT_TRUE(limit.Take(start, &left_out));
+  EXPECT_EQ(left_out, 0);
+  EXPECT_TRUE(limit.Take(start + absl::Milliseconds(999), &left_out));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(limit.Take(start + absl::Milliseconds(999), &left_out));
+  EXPECT_TRUE(limit.Take(start + absl::Seconds(1), &left_out));
+  EXPECT_EQ(left_out, 5);
+  EXPECT_TRUE(limit.Take(start + absl::Seconds(1), &left_out));
+  EXPECT_EQ(left_out, 0);
+}
+
+// https://www.w3.org/TR/trace-context/#traceparent-header-field-values
+TEST(TraceOfTest, TakesWhatTheStandardAllows) {
+  const std::string trace = "0af7651916cd43dd8448eb211c80319c", span = "b7ad6b7169203331";
+  struct Case {
+    const char* name;
+    std::string header;
+    bool taken;
+  };
+  const Case cases[] = {{"the standard's example", "00-" + trace + "-" + span + "-01", true},
+                        {"a later version with a field more", "cc-" + trace + "-" + span + "-01-what", true},
+                        {"version 00 with a field more", "00-" + trace + "-" + span + "-01-what", false},
+                        {"a later version that goes on", "cc-" + trace + "-" + span + "-01.what", false},
+                        {"version ff", "ff-" + trace + "-" + span + "-01", false},
+                        {"upper case", "00-0AF7651916CD43DD8448EB211C80319C-" + span + "-01", false},
+                        {"no trace", "00-" + std::string(32, '0') + "-" + span + "-01", false},
+                        {"no span", "00-" + trace + "-" + std::string(16, '0') + "-01", false},
+                        {"short", "00-" + trace + "-" + span + "-0", false},
+                        {"a newline", "00-" + trace + "-" + span.substr(0, 15) + "\n-01", false},
+                        {"nothing", "", false}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(rpc::TraceOf(c.header), c.taken ? trace + "-" + span : "") << c.name;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "client/cli/commands/write_flags.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/estimate_text.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -25,7 +26,7 @@ absl::StatusOr<ExitCode> Delete(const Options& options, const Session& session) 
   if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
   } else {
-    session.out << "deleted " << Kind::kName << " " << options.entry.id << ", "
+    session.out << "deleted " << Kind::kName << " " << client::Printable(options.entry.id) << ", "
                 << RevisionText(response->catalog_revision()) << "\n";
   }
   return kOk;

@@ -29,7 +29,7 @@ absl::StatusOr<ExitCode> Rollback(const Options& options, const Session& session
     session.out << ToJson(*response);
     return kOk;
   }
-  session.out << Kind::kName << " " << options.entry.id << " is as at revision " << options.revision;
+  session.out << Kind::kName << " " << client::Printable(options.entry.id) << " is as at revision " << options.revision;
   if (response->has_entry()) {
     session.out << ", etag " << client::Printable(response->entry().etag());
   } else {

@@ -19,7 +19,7 @@ using google::protobuf::FieldDescriptor;
 
 constexpr char kForm[] = "FIELD=V,V,... or FIELD=FIRST..LAST or FIELD=FIRST..LAST:log:COUNT (or :lin:)";
 
-absl::Status Wrong(std::string_view what, std::string_view allowed) {
+absl::Status WrongAxis(std::string_view what, std::string_view allowed) {
   return absl::InvalidArgumentError(
       absl::StrCat("--axis \"", std::string(what), "\"; allowed: ", std::string(allowed)));
 }
@@ -43,7 +43,7 @@ AxisKind KindOf(const FieldDescriptor* field) {
 
 absl::Status AddEnum(const std::string& value, const google::protobuf::EnumDescriptor& type, v1::SweepAxis& axis) {
   const std::optional<int> number = ParseEnum(type, value);
-  if (!number.has_value()) return Wrong(value, EnumChoices(type));
+  if (!number.has_value()) return WrongAxis(value, EnumChoices(type));
   if (&type == v1::Dtype_descriptor()) {
     axis.mutable_dtypes()->add_values(static_cast<v1::Dtype>(*number));
   } else {
@@ -59,13 +59,13 @@ absl::Status AddValue(const std::string& value, const FieldDescriptor* field, v1
     case AxisKind::kEnum:
       return AddEnum(value, *field->enum_type(), axis);
     case AxisKind::kBool:
-      if (value != "true" && value != "false") return Wrong(value, "true, false");
+      if (value != "true" && value != "false") return WrongAxis(value, "true, false");
       [[fallthrough]];
     case AxisKind::kTexts:
       axis.mutable_texts()->add_values(value);
       return absl::OkStatus();
     case AxisKind::kNumbers:
-      if (!absl::SimpleAtod(value, &number)) return Wrong(value, absl::StrCat("numbers, as ", kForm));
+      if (!absl::SimpleAtod(value, &number)) return WrongAxis(value, absl::StrCat("numbers, as ", kForm));
       axis.mutable_numbers()->add_values(number);
   }
   return absl::OkStatus();
@@ -102,7 +102,7 @@ std::optional<RangeText> ParseRange(const std::string& text) {
 
 absl::StatusOr<v1::SweepAxis> ParseAxis(std::string_view text) {
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) return Wrong(text, kForm);
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) return WrongAxis(text, kForm);
   v1::SweepAxis axis;
   const std::string called(text.substr(0, equals));
   const std::optional<ScenarioFlag> flag = FindScenarioFlag(called);
@@ -111,7 +111,7 @@ absl::StatusOr<v1::SweepAxis> ParseAxis(std::string_view text) {
   const FieldDescriptor* field = FindField(*v1::Scenario::descriptor(), axis.field());
   if (KindOf(field) == AxisKind::kNumbers && absl::StrContains(values, "..")) {
     const std::optional<RangeText> range = ParseRange(values);
-    if (!range.has_value()) return Wrong(text, kForm);
+    if (!range.has_value()) return WrongAxis(text, kForm);
     *(range->logarithmic ? axis.mutable_logarithmic() : axis.mutable_linear()) = range->range;
     return axis;
   }

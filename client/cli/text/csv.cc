@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -31,9 +32,10 @@ void StripCarriageReturn(std::string& line) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
 }
 
-std::string CsvCell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  return "\"" + absl::StrReplaceAll(absl::string_view(text.data(), text.size()), {{"\"", "\"\""}}) + "\"";
+std::string CsvCell(std::string_view cell) {
+  const std::string text = client::Printable(cell);
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return text;
+  return "\"" + absl::StrReplaceAll(text, {{"\"", "\"\""}}) + "\"";
 }
 
 }  // namespace

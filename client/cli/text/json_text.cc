@@ -2,20 +2,13 @@
 
 #include <cmath>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/text/format.h"
+#include "text/printable.h"
 
 namespace foretoken::cli {
 
-std::string JsonString(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    const bool control = static_cast<unsigned char>(c) < 0x20;
-    quoted += control ? absl::StrFormat("\\u%04x", c) : std::string(1, c);
-  }
-  return quoted + "\"";
-}
+std::string JsonString(std::string_view text) { return absl::StrCat("\"", Printable(text, Escape::kJson), "\""); }
 
 std::string JsonNumber(double value) {
   if (std::isnan(value)) return "null";

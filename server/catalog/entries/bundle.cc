@@ -42,7 +42,8 @@ std::vector<CatalogFile> ReadFolder(const fs::path& dir, const std::string& fold
     std::ifstream in(entry.path(), std::ios::binary);
     std::ostringstream contents;
     contents << in.rdbuf();
-    if (in) {
+    std::error_code unknown;
+    if (in && !fs::is_directory(entry.path(), unknown)) {
       files.push_back({path, contents.str()});
     } else {
       faults.push_back(absl::StrCat(path, ": cannot be read"));

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "server/catalog/entries/profile_dtypes.h"
+#include "server/catalog/spec/field_checker.h"
 #include "server/catalog/spec/timestamp.h"
 
 namespace foretoken::catalog {
@@ -17,6 +18,11 @@ void Stamp(const StoredEntry& stored, bool shadows_bundled, Entry& entry) {
   entry.set_origin(v1::ENTRY_ORIGIN_REGISTERED);
   entry.set_shadows_bundled(shadows_bundled);
   SetTimestamp(stored.update_time, *entry.mutable_update_time());
+}
+
+// What tells one state of an entry in the store from another: its etag, and whether the store can read it.
+std::string MarkOf(const StoredEntry& entry) {
+  return entry.fault.empty() ? entry.etag : absl::StrCat(entry.etag, "!", entry.fault);
 }
 
 std::string NameOf(const StoredEntry& entry) { return absl::StrCat(std::string(KindName(entry.kind)), "/", entry.id); }
@@ -73,7 +79,7 @@ template <typename Kind>
 absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled) {
   typename Kind::Spec spec;
   if (!stored.value || !spec.ParseFromString(*stored.value)) return absl::DataLossError("not a serialised entry");
-  if (spec.id() != stored.id) return absl::DataLossError(absl::StrCat("holds an entry of id \"", spec.id(), "\""));
+  if (spec.id() != stored.id) return absl::DataLossError(absl::StrCat("holds an entry of id ", Quoted(spec.id())));
   absl::StatusOr<typename Kind::Record> record = Kind::Parse(spec);
   if (!record.ok()) return record.status();
   Stamp(stored, shadows_bundled, record->entry);
@@ -104,7 +110,12 @@ bool Overlay::Reset(StoreContents contents) {
     const auto key = std::make_pair(entry.kind, entry.id);
     seen.insert(key);
     const auto known = etags_.find(key);
-    if (known == etags_.end() || known->second != entry.etag) entries.push_back(std::move(entry));
+    if (known != etags_.end() && known->second == MarkOf(entry)) continue;
+    if (!entry.fault.empty() && known != etags_.end() && known->second == entry.etag) {
+      NoteFault(entry, absl::StrCat(entry.fault, "; what was read before is served until the server stops"));
+    } else {
+      entries.push_back(std::move(entry));
+    }
   }
   for (const auto& [key, etag] : etags_) {
     if (!seen.contains(key)) {
@@ -154,7 +165,7 @@ void Overlay::NoteFault(const StoredEntry& entry, const std::string& reason) {
     etags_.erase({entry.kind, entry.id});
     return;
   }
-  etags_[{entry.kind, entry.id}] = entry.etag;
+  etags_[{entry.kind, entry.id}] = MarkOf(entry);
   if (reason.empty()) return;
   v1::SkippedEntry& skipped = skipped_[name];
   skipped.set_name(name);

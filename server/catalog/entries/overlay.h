@@ -1,5 +1,5 @@
-// Bundled entries overlaid by registered ones, kept up to date change by change: an entry that did not change is
-// never parsed again.
+// Lays registered entries over bundled ones: a registered entry replaces the bundled entry of its id. Follows the store
+// change by change, so that an entry is parsed only when it changes.
 #ifndef FORETOKEN_SERVER_CATALOG_ENTRIES_OVERLAY_H_
 #define FORETOKEN_SERVER_CATALOG_ENTRIES_OVERLAY_H_
 
@@ -17,7 +17,7 @@
 
 namespace foretoken::catalog {
 
-// A stored entry as a record. Dtypes that its profiles leave open are still open.
+// Reads a stored entry as a record. Dtypes that its profiles leave open stay open.
 // Errors: DATA_LOSS or INVALID_ARGUMENT: this version cannot read it.
 template <typename Kind>
 absl::StatusOr<typename Kind::Record> ReadStored(const StoredEntry& stored, bool shadows_bundled);
@@ -27,36 +27,36 @@ class Overlay {
  public:
   explicit Overlay(Bundle bundle);
 
-  // What is registered is exactly this. True: that changes the catalog or its revision.
+  // Replaces everything registered with `contents`. True: the catalog or its revision changed.
   bool Reset(StoreContents contents);
-  // What is registered changed so; changes come in order of revisions. Those up to `after` are known and skipped.
+  // Applies changes, in order of their revisions. Changes up to revision `after` are known and skipped. True: as above.
   bool Apply(StoreChanges changes, int64_t after);
 
-  // Everything at the last revision given.
+  // All entries at the last revision given.
   std::shared_ptr<const Snapshot> MakeSnapshot() const;
   int64_t revision() const { return revision_; }
 
-  // What is bundled, as its files say it.
+  // The bundled entries, without registered ones.
   const Collection<HardwareRecord>& bundled(HardwareKind) const { return *bundled_hardware_; }
   const Collection<ModelRecord>& bundled(ModelKind) const { return *bundled_models_; }
 
-  // What the store holds and this version cannot read, by name ("hardware/my-chip").
+  // The stored entries that this version cannot read, by name ("hardware/my-chip").
   const std::map<std::string, v1::SkippedEntry>& skipped() const { return skipped_; }
 
  private:
-  // The records of one kind that change, by id; null: the registered one is gone.
+  // Changed records of one kind, by id. Null: the registered entry was deleted.
   template <typename Record>
   using Changes = std::map<std::string, std::shared_ptr<const Record>>;
 
   void ApplyEntries(const std::vector<StoredEntry>& entries);
   void NoteFault(const StoredEntry& entry, const std::string& reason);
-  // Notes the entry's etag and fault, and what to show in its place.
+  // Notes the entry's etag and fault, and the record to show for its id.
   template <typename Kind>
   void Note(const StoredEntry& entry, Changes<typename Kind::Record>& changes);
   template <typename Kind>
   void Merge(const Changes<typename Kind::Record>& changes,
              std::shared_ptr<const Collection<typename Kind::Record>>& in);
-  // Adds to `hardware` what names one of the changed models in a profile, and resolves the profiles of all there.
+  // Adds to `hardware` the hardware whose profiles name a changed model, then resolves all profiles in it.
   void ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const;
 
   std::string bundle_digest_;

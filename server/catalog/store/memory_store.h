@@ -15,6 +15,8 @@ namespace foretoken::catalog {
 
 class MemoryStore : public CatalogStore {
  public:
+  explicit MemoryStore(const StoreLimits& limits = {}) : limits_(limits) {}
+
   std::string_view kind() const override { return "memory"; }
   absl::StatusOr<StoreContents> ReadAll() override;
   absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) override;
@@ -33,9 +35,13 @@ class MemoryStore : public CatalogStore {
   StoredRevision Next(const StoreWrite& write, const std::vector<StoredRevision>& history)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  StoreUsage UsageAfter(const StoreWrite& write, bool registered) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const StoreLimits limits_;
   const std::string store_id_ = RandomStoreId();
   absl::Mutex mutex_;
   int64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;
+  StoreUsage usage_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, std::vector<StoredRevision>> history_ ABSL_GUARDED_BY(mutex_);  // newest first, never empty
   std::map<std::string, Answer> requests_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,7 +1,10 @@
 #include "server/catalog/store/sqlite.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
-#include "estimator/base/errors.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -24,9 +27,9 @@ std::string_view Advice(int code) {
 
 absl::Status Error(sqlite3* database, std::string_view doing) {
   const char* file = sqlite3_db_filename(database, "main");
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", file == nullptr ? "" : file, ": ", std::string(doing), ": ",
-                              sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))));
+  return StoreFault(
+      absl::StrCat(std::string(doing), ": ", sqlite3_errmsg(database), std::string(Advice(sqlite3_errcode(database)))),
+      file == nullptr ? "" : file);
 }
 
 }  // namespace
@@ -65,8 +68,11 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path, int
   const int rc =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteDatabase database(raw);
-  if (rc != SQLITE_OK) return Error(raw, absl::StrCat("open ", path));
+  if (rc != SQLITE_OK) return WithInsideOf(Error(raw, "open"), StoreFault("", path));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
+  // What the file says is not trusted: pages are checked as they are read, and its schema calls no functions with
+  // effects.
+  sqlite3_exec(raw, "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF", nullptr, nullptr, nullptr);
   return database;
 }
 
@@ -94,15 +100,40 @@ absl::Status SqliteDatabase::CheckInPlace() const {
   int moved = 0;
   sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (moved == 0) return absl::OkStatus();
+  return StoreFault("the file was removed or replaced while it was open; restart the server to use what is there now",
+                    sqlite3_db_filename(database_.get(), "main"));
+}
+
+absl::Status SqliteDatabase::CheckNotCut() {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(sqlite3_db_filename(database_.get(), "main"), error);
+  // In this order: a file that another process makes just now has pages as soon as they can be counted.
+  const absl::StatusOr<int64_t> pages = OneNumber("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  if (error || bytes == 0 || *pages > 0) return absl::OkStatus();
   return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"),
-                              ": the file was removed or replaced while it was open; restart the server to use what "
-                              "is there now"));
+                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"), ": the file has ", bytes,
+                              " bytes, less than a page: it was cut"));
 }
 
 bool SqliteDatabase::FailedCleanly() const {
   const int code = sqlite3_errcode(database_.get()) & 0xff;
   return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL || code == SQLITE_READONLY;
+}
+
+bool SqliteDatabase::IsDamaged() const { return (sqlite3_errcode(database_.get()) & 0xff) == SQLITE_CORRUPT; }
+
+absl::StatusOr<std::string> SqliteDatabase::CheckIntegrity() {
+  const auto damage_or = [this](const absl::Status& status) -> absl::StatusOr<std::string> {
+    if (IsDamaged()) return std::string(status.message());
+    return status;
+  };
+  absl::StatusOr<SqliteStatement> check = Prepare("PRAGMA integrity_check(1)");
+  if (!check.ok()) return damage_or(check.status());
+  const absl::StatusOr<bool> row = check->Step();
+  if (!row.ok()) return damage_or(row.status());
+  const std::string told = *row ? check->Bytes(0) : "no answer";
+  return told == "ok" ? "" : absl::StrCat("integrity_check: ", told);
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {

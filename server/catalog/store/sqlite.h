@@ -44,6 +44,12 @@ class SqliteDatabase {
   absl::Status Execute(const std::string& sql);
   // The first column of the first row; 0 where there is none.
   absl::StatusOr<int64_t> OneNumber(std::string_view sql);
+  // What SQLite finds wrong with the file's structure, the first of it; empty: nothing. Reads all of the file. More
+  // than quick_check, which finds neither keys out of order nor rows that an index has lost.
+  absl::StatusOr<std::string> CheckIntegrity();
+
+  // OK unless the file is not empty and shorter than a page: SQLite takes that for an empty database.
+  absl::Status CheckNotCut();
 
   // How long a statement waits for a lock of another connection.
   void SetBusyTimeout(int milliseconds) { sqlite3_busy_timeout(database_.get(), milliseconds); }
@@ -53,6 +59,8 @@ class SqliteDatabase {
   // Whether the last failure was one that surely left the file as it was: a lock not got, a full disk, a file that
   // may not be written.
   bool FailedCleanly() const;
+  // Whether the last failure was that the file is damaged.
+  bool IsDamaged() const;
 
  private:
   explicit SqliteDatabase(sqlite3* database) : database_(database, &sqlite3_close) {}

@@ -1,63 +1,97 @@
 #include "server/catalog/store/sqlite_store.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "estimator/base/errors.h"
+#include "server/catalog/store/checksum.h"
+#include "server/catalog/store/sqlite_row.h"
 #include "server/catalog/store/sqlite_schema.h"
 
 namespace foretoken::catalog {
 namespace {
 
 constexpr int kReadTimeoutMs = 1000;
+constexpr char kNoStoreRow[] = "catalog store: the SQLite file has no row in its table store: it is damaged";
 
-absl::Status Run(SqliteStatement& statement) { return statement.Step().status(); }
-
-// What a column of a nullable value says.
-std::optional<std::string> Value(const SqliteStatement& row, int null_column, int column) {
-  return row.Int(null_column) != 0 ? std::nullopt : std::optional(row.Bytes(column));
+// What both readings of entries ask for: the columns that EntryOf and ReadRows take, of a table `e` with `value`. One
+// statement reads the store's revision beside every row, so both are of one moment.
+std::string RowsOf(const std::string& table, const std::string& rest) {
+  return absl::StrCat(
+      "SELECT s.revision, s.store_id, e.kind, e.id, e.revision, e.update_time_us, e.value IS NULL, e.value, "
+      "e.present, ",
+      kChecksumState, ", c.entry_checksum FROM store s LEFT JOIN (SELECT 1 AS present, * FROM ", table,
+      ") e ON 1 LEFT JOIN checksums c ON c.revision = e.revision", rest);
 }
 
-// A row of: store's revision, store_id, kind, id, revision, update_time_us, value IS NULL, value.
 StoredEntry EntryOf(const SqliteStatement& row) {
   const int64_t kind = row.Int(2);
   StoredEntry entry{.kind = static_cast<EntryKind>(kind),
                     .id = row.Bytes(3),
-                    .value = Value(row, 6, 7),
+                    .value = SqliteValue(row, 6, 7),
                     .etag = EtagOf(row.Bytes(1), row.Int(4)),
                     .revision = row.Int(4),
                     .update_time = absl::FromUnixMicros(row.Int(5)),
                     .fault = ""};
-  if (entry.kind == EntryKind::kHardware || entry.kind == EntryKind::kModel) return entry;
-  entry.kind = EntryKind::kUnknown;
-  entry.id = absl::StrCat(kind, "/", entry.id);
-  entry.fault = absl::StrCat("kind ", kind, "; this program knows 0 (hardware) and 1 (model)");
+  if (entry.kind != EntryKind::kHardware && entry.kind != EntryKind::kModel) {
+    entry.kind = EntryKind::kUnknown;
+    entry.id = absl::StrCat(kind, "/", PrintableName(entry.id));
+    entry.fault = absl::StrCat("kind ", kind, "; this program knows 0 (hardware) and 1 (model)");
+    return entry;
+  }
+  const EntryContents contents{entry.kind, entry.id, entry.revision, row.Int(5), entry.value};
+  if (!AgreesWith(row, 9, ChecksumOf(contents))) MarkUnreadable(kChecksumDiffers, entry);
   return entry;
 }
 
-// The rows of either reading; one statement reads the store's revision beside every row, so both are of one moment.
+// A row of ReadHistory.
+StoredRevision RevisionOf(const SqliteStatement& row, EntryKind kind, const std::string& id) {
+  StoredRevision one{.revision = row.Int(0),
+                     .sequence = row.Int(1),
+                     .update_time = absl::FromUnixMicros(row.Int(2)),
+                     .author = row.Bytes(3),
+                     .peer = row.Bytes(4),
+                     .action = static_cast<WriteAction>(row.Int(5)),
+                     .value = SqliteValue(row, 6, 7),
+                     .etag = "",
+                     .fault = ""};
+  const EntryContents entry{kind, id, one.revision, row.Int(2), one.value};
+  const WriteContents write{one.sequence, one.author, one.peer, row.Int(5)};
+  if (!AgreesWith(row, 9, ChecksumOf(entry)) || !AgreesWith(row, 9, ChecksumOf(write), 11)) {
+    return UnreadableRevision(one.revision, one.sequence, kChecksumDiffers);
+  }
+  if (one.value) one.etag = EtagOf(row.Bytes(8), one.revision);
+  return one;
+}
+
 template <typename Contents>
 absl::Status ReadRows(SqliteStatement& rows, Contents& contents) {
-  for (;;) {
+  for (bool first = true;; first = false) {
     const absl::StatusOr<bool> row = rows.Step();
     if (!row.ok()) return row.status();
-    if (!*row) return absl::OkStatus();
+    if (!*row) return first ? Refusal(Reason::kStoreUnavailable, "", kNoStoreRow) : absl::OkStatus();
     contents.revision = rows.Int(0);
-    if (!rows.Bytes(3).empty()) contents.entries.push_back(EntryOf(rows));  // else there is no entry at all
+    if (rows.Int(8) != 0) contents.entries.push_back(EntryOf(rows));  // else there is no entry at all
   }
+}
+
+// The damage of a file, in the place of the entries that cannot be read for it.
+StoredEntry DamageOf(const std::string& damage) {
+  StoredEntry entry{.kind = EntryKind::kUnknown, .id = "sqlite-file", .value = {}, .etag = "damaged", .fault = ""};
+  entry.fault = absl::StrCat(damage, "; entries may be missing, nothing is written: restore a backup");
+  return entry;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const StoreLimits& limits) {
   absl::StatusOr<SqliteDatabase> writer =
       SqliteDatabase::Open(path, static_cast<int>(absl::ToInt64Milliseconds(kWriteTimeout)));
   if (!writer.ok()) return writer.status();
-  if (absl::Status status = PrepareSchema(*writer); !status.ok()) return status;
+  absl::StatusOr<std::string> damage = PrepareSchema(*writer);
+  if (!damage.ok()) return damage.status();
   absl::StatusOr<SqliteDatabase> reader = SqliteDatabase::Open(path, kReadTimeoutMs);
   if (!reader.ok()) return reader.status();
-  return std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(reader), *std::move(writer)));
+  return std::unique_ptr<SqliteStore>(
+      new SqliteStore(*std::move(reader), *std::move(writer), *std::move(damage), limits));
 }
 
 absl::StatusOr<int64_t> SqliteStore::ReadRevision(absl::Time) {
@@ -69,21 +103,33 @@ absl::StatusOr<int64_t> SqliteStore::ReadRevision(absl::Time) {
 absl::StatusOr<StoreContents> SqliteStore::ReadAll() {
   absl::MutexLock lock(&read_mutex_);
   if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
-  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
-      "SELECT s.revision, s.store_id, e.kind, e.id, e.revision, e.update_time_us, 0, e.value "
-      "FROM store s LEFT JOIN entries e ON 1");
-  if (!rows.ok()) return rows.status();
   StoreContents contents;
-  if (absl::Status status = ReadRows(*rows, contents); !status.ok()) return status;
+  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(RowsOf("entries NOT INDEXED", ""));
+  const absl::Status read = rows.ok() ? ReadRows(*rows, contents) : rows.status();
+  if (!damage_.empty()) {
+    contents.entries.push_back(DamageOf(damage_));
+    return contents;
+  }
+  if (!read.ok()) return read;
+  if (absl::Status status = CheckNoneVanished(contents); !status.ok()) return status;
   return contents;
+}
+
+absl::Status SqliteStore::CheckNoneVanished(const StoreContents& contents) {
+  if (contents.revision == read_revision_ && contents.entries.size() < read_entries_) {
+    const absl::StatusOr<std::string> damage = reader_.CheckIntegrity();
+    if (!damage.ok()) return damage.status();
+    if (!damage->empty()) return Refusal(Reason::kStoreUnavailable, "", absl::StrCat("catalog store: ", *damage));
+  }
+  read_revision_ = contents.revision;
+  read_entries_ = contents.entries.size();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<StoreChanges>> SqliteStore::ReadChanges(int64_t after, int64_t, absl::Time) {
   absl::MutexLock lock(&read_mutex_);
   if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
-  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
-      "SELECT s.revision, s.store_id, h.kind, h.id, h.revision, h.update_time_us, h.value IS NULL, h.value "
-      "FROM store s LEFT JOIN history h ON h.revision > ? ORDER BY h.revision");
+  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(RowsOf("history WHERE revision > ?", " ORDER BY e.revision"));
   if (!rows.ok()) return rows.status();
   rows->Bind(1, after);
   StoreChanges changes;
@@ -95,9 +141,12 @@ absl::StatusOr<std::optional<StoreChanges>> SqliteStore::ReadChanges(int64_t aft
 absl::StatusOr<std::vector<StoredRevision>> SqliteStore::ReadHistory(EntryKind kind, const std::string& id) {
   absl::MutexLock lock(&read_mutex_);
   if (absl::Status status = reader_.CheckInPlace(); !status.ok()) return status;
-  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(
-      "SELECT revision, sequence, update_time_us, author, peer, action, value IS NULL, value, "
-      "(SELECT store_id FROM store) FROM history WHERE kind = ? AND id = ? ORDER BY sequence DESC");
+  absl::StatusOr<SqliteStatement> rows = reader_.Prepare(absl::StrCat(
+      "SELECT h.revision, h.sequence, h.update_time_us, h.author, h.peer, h.action, h.value IS NULL, h.value, "
+      "(SELECT store_id FROM store), ",
+      kChecksumState,
+      ", c.entry_checksum, c.write_checksum FROM history h LEFT JOIN checksums c ON c.revision = h.revision "
+      "WHERE h.kind = ? AND h.id = ? ORDER BY h.sequence DESC"));
   if (!rows.ok()) return rows.status();
   rows->Bind(1, static_cast<int64_t>(kind)).Bind(2, id);
   std::vector<StoredRevision> history;
@@ -105,135 +154,8 @@ absl::StatusOr<std::vector<StoredRevision>> SqliteStore::ReadHistory(EntryKind k
     const absl::StatusOr<bool> row = rows->Step();
     if (!row.ok()) return row.status();
     if (!*row) return history;
-    StoredRevision one{rows->Int(0),
-                       rows->Int(1),
-                       absl::FromUnixMicros(rows->Int(2)),
-                       rows->Bytes(3),
-                       rows->Bytes(4),
-                       static_cast<WriteAction>(rows->Int(5)),
-                       Value(*rows, 6, 7),
-                       ""};
-    if (one.value) one.etag = EtagOf(rows->Bytes(8), one.revision);
-    history.push_back(std::move(one));
+    history.push_back(RevisionOf(*rows, kind, id));
   }
-}
-
-absl::StatusOr<StoreWriteResult> SqliteStore::Write(const StoreWrite& write) {
-  absl::MutexLock lock(&write_mutex_);
-  const absl::Duration left = std::min(write.deadline - absl::Now(), kWriteTimeout);
-  writer_.SetBusyTimeout(static_cast<int>(std::max<int64_t>(1, absl::ToInt64Milliseconds(left))));
-  if (left <= absl::ZeroDuration()) {
-    return WithOutcome(Refusal(Reason::kStoreUnavailable, "", "catalog store: busy with writes before this one"),
-                       kNothingWritten);
-  }
-  absl::StatusOr<SqliteTransaction> transaction = SqliteTransaction::Begin(writer_);
-  if (!transaction.ok()) return WithOutcome(transaction.status(), kNothingWritten);
-  if (absl::Status status = writer_.CheckInPlace(); !status.ok()) return WithOutcome(status, kNothingWritten);
-  absl::StatusOr<StoreWriteResult> result = WriteInside(write);
-  if (!result.ok()) return WithOutcome(result.status(), kNothingWritten);
-  if (write.dry_run) return result;
-  const absl::Status committed = transaction->Commit();
-  if (!committed.ok()) return WithOutcome(committed, writer_.FailedCleanly() ? kNothingWritten : kMayBeWritten);
-  // Again: it may have been moved between the first look and the commit.
-  if (absl::Status status = writer_.CheckInPlace(); !status.ok()) return WithOutcome(status, kMayBeWritten);
-  return result;
-}
-
-absl::StatusOr<StoreWriteResult> SqliteStore::WriteInside(const StoreWrite& write) {
-  absl::StatusOr<std::optional<StoreWriteResult>> replay = FindReplay(write);
-  if (!replay.ok()) return replay.status();
-  if (*replay) return **std::move(replay);
-  if (absl::Status status = CheckEntry(write); !status.ok()) return status;
-  if (write.dry_run) return StoreWriteResult{"", 0, write.now, write.value};
-  absl::StatusOr<StoreWriteResult> result = NextRevision(write);
-  if (!result.ok()) return result.status();
-  if (absl::Status status = StoreEntry(write, *result); !status.ok()) return status;
-  if (absl::Status status = StoreHistory(write, *result); !status.ok()) return status;
-  if (absl::Status status = RememberRequest(write, *result); !status.ok()) return status;
-  return result;
-}
-
-absl::StatusOr<std::optional<StoreWriteResult>> SqliteStore::FindReplay(const StoreWrite& write) {
-  if (write.request_id.empty()) return std::nullopt;
-  auto row = writer_.Prepare(
-      "SELECT payload_digest, revision, update_time_us, value IS NULL, value, (SELECT store_id FROM store) "
-      "FROM requests WHERE request_id = ? AND update_time_us >= ?");
-  if (!row.ok()) return row.status();
-  row->Bind(1, write.request_id).Bind(2, absl::ToUnixMicros(write.now - kRequestIdLifetime));
-  const absl::StatusOr<bool> found = row->Step();
-  if (!found.ok()) return found.status();
-  if (!*found) return std::nullopt;
-  if (absl::Status status = CheckReplay(write, row->Bytes(0)); !status.ok()) return status;
-  StoreWriteResult first{"", row->Int(1), absl::FromUnixMicros(row->Int(2)), Value(*row, 3, 4)};
-  if (first.value) first.etag = EtagOf(row->Bytes(5), first.revision);
-  return first;
-}
-
-absl::Status SqliteStore::CheckEntry(const StoreWrite& write) {
-  auto row = writer_.Prepare("SELECT revision, (SELECT store_id FROM store) FROM entries WHERE kind = ? AND id = ?");
-  if (!row.ok()) return row.status();
-  row->Bind(1, static_cast<int64_t>(write.kind)).Bind(2, write.id);
-  const absl::StatusOr<bool> found = row->Step();
-  if (!found.ok()) return found.status();
-  return CheckPrecondition(write, *found ? std::optional(EtagOf(row->Bytes(1), row->Int(0))) : std::nullopt);
-}
-
-absl::StatusOr<StoreWriteResult> SqliteStore::NextRevision(const StoreWrite& write) {
-  auto row = writer_.Prepare("UPDATE store SET revision = revision + 1 RETURNING revision, store_id");
-  if (!row.ok()) return row.status();
-  const absl::StatusOr<bool> found = row->Step();
-  if (!found.ok()) return found.status();
-  return StoreWriteResult{.etag = write.value ? EtagOf(row->Bytes(1), row->Int(0)) : "",
-                          .revision = row->Int(0),
-                          .update_time = absl::FromUnixMicros(absl::ToUnixMicros(write.now)),
-                          .value = write.value};
-}
-
-absl::Status SqliteStore::StoreEntry(const StoreWrite& write, const StoreWriteResult& result) {
-  auto statement = writer_.Prepare(write.value ? "INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?, ?)"
-                                               : "DELETE FROM entries WHERE kind = ? AND id = ?");
-  if (!statement.ok()) return statement.status();
-  statement->Bind(1, static_cast<int64_t>(write.kind)).Bind(2, write.id);
-  if (write.value) {
-    statement->BindBlob(3, *write.value).Bind(4, result.revision).Bind(5, absl::ToUnixMicros(result.update_time));
-  }
-  return Run(*statement);
-}
-
-absl::Status SqliteStore::StoreHistory(const StoreWrite& write, const StoreWriteResult& result) {
-  auto put = writer_.Prepare(
-      "INSERT INTO history SELECT ?1, ?2, ifnull(max(sequence), 0) + 1, ?3, ?4, ?5, ?6, ?7, ?8 "
-      "FROM history WHERE kind = ?1 AND id = ?2");
-  if (!put.ok()) return put.status();
-  put->Bind(1, static_cast<int64_t>(write.kind))
-      .Bind(2, write.id)
-      .Bind(3, result.revision)
-      .Bind(4, absl::ToUnixMicros(result.update_time))
-      .Bind(5, write.author)
-      .Bind(6, write.peer)
-      .Bind(7, static_cast<int64_t>(write.action));
-  if (write.value) put->BindBlob(8, *write.value);
-  if (absl::Status status = Run(*put); !status.ok()) return status;
-  auto prune = writer_.Prepare(
-      "DELETE FROM history WHERE kind = ?1 AND id = ?2 AND sequence <= "
-      "(SELECT max(sequence) FROM history WHERE kind = ?1 AND id = ?2) - ?3");
-  if (!prune.ok()) return prune.status();
-  return Run(prune->Bind(1, static_cast<int64_t>(write.kind)).Bind(2, write.id).Bind(3, kKeptRevisions));
-}
-
-absl::Status SqliteStore::RememberRequest(const StoreWrite& write, const StoreWriteResult& result) {
-  auto prune = writer_.Prepare("DELETE FROM requests WHERE update_time_us < ?");
-  if (!prune.ok()) return prune.status();
-  prune->Bind(1, absl::ToUnixMicros(write.now - kRequestIdLifetime));
-  if (absl::Status status = Run(*prune); !status.ok() || write.request_id.empty()) return status;
-  auto put = writer_.Prepare("INSERT INTO requests VALUES(?, ?, ?, ?, ?)");
-  if (!put.ok()) return put.status();
-  put->Bind(1, write.request_id)
-      .Bind(2, write.payload_digest)
-      .Bind(3, result.revision)
-      .Bind(4, absl::ToUnixMicros(result.update_time));
-  if (result.value) put->BindBlob(5, *result.value);
-  return Run(*put);
 }
 
 }  // namespace foretoken::catalog

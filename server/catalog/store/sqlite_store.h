@@ -4,6 +4,9 @@
 // that another process holds locked until the write's deadline, a full disk or a read-only file is kStoreUnavailable;
 // nothing of that write is then stored. A file that was removed or replaced is kStoreUnavailable to every call: what is
 // at its path then is not what is open. Reads have a connection of their own and wait for no writer.
+//
+// What is read is compared with its checksum. A file whose structure is found damaged when it is opened is not written
+// any more; what can be read of it, and agrees with its checksum, is.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_SQLITE_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_SQLITE_STORE_H_
 
@@ -22,7 +25,7 @@ class SqliteStore : public CatalogStore {
  public:
   // Opens or creates the file; its folder must be there.
   // Errors: kStoreUnavailable, also for a file of a newer version of this program, or of another program.
-  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const StoreLimits& limits = {});
 
   std::string_view kind() const override { return "sqlite"; }
   absl::StatusOr<StoreContents> ReadAll() override;
@@ -32,7 +35,11 @@ class SqliteStore : public CatalogStore {
   absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) override;
 
  private:
-  SqliteStore(SqliteDatabase reader, SqliteDatabase writer) : reader_(std::move(reader)), writer_(std::move(writer)) {}
+  SqliteStore(SqliteDatabase reader, SqliteDatabase writer, std::string damage, const StoreLimits& limits)
+      : limits_(limits), damage_(std::move(damage)), reader_(std::move(reader)), writer_(std::move(writer)) {}
+
+  // Entries that are gone although nothing was written are damage, which is looked for then.
+  absl::Status CheckNoneVanished(const StoreContents& contents) ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
 
   // Steps of Write, inside its transaction.
   absl::StatusOr<std::optional<StoreWriteResult>> FindReplay(const StoreWrite& write)
@@ -46,9 +53,17 @@ class SqliteStore : public CatalogStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   absl::Status RememberRequest(const StoreWrite& write, const StoreWriteResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status StoreChecksum(const StoreWrite& write, const StoreWriteResult& result, int64_t sequence)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::StatusOr<int64_t> NextSequence(const StoreWrite& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::StatusOr<StoreUsage> ReadUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   absl::StatusOr<StoreWriteResult> WriteInside(const StoreWrite& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
 
+  const StoreLimits limits_;
+  const std::string damage_;  // found when the file was opened; empty: none
   absl::Mutex read_mutex_;
+  int64_t read_revision_ ABSL_GUARDED_BY(read_mutex_) = -1;  // of the last full reading
+  size_t read_entries_ ABSL_GUARDED_BY(read_mutex_) = 0;
   SqliteDatabase reader_ ABSL_GUARDED_BY(read_mutex_);
   absl::Mutex write_mutex_;
   SqliteDatabase writer_ ABSL_GUARDED_BY(write_mutex_);

@@ -1,5 +1,5 @@
-// Where registered entries live. A store keeps small opaque values under (kind, id) with one revision that only
-// grows; the catalog gives them meaning. Implementations: sqlite_store.h (one host), etcd/etcd_store.h (many hosts),
+// Keeps registered entries: small opaque values under (kind, id), with one revision that only grows. The catalog gives
+// them meaning. Implementations: sqlite_store.h (one host), etcd/etcd_store.h (many hosts),
 // memory_store.h (tests). tests/catalog/store_test.cc holds all of them to what stands here.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_STORE_H_
@@ -15,7 +15,7 @@
 
 namespace foretoken::catalog {
 
-// kUnknown: of a newer program, or nothing that this one wrote. Only read, never written.
+// kUnknown: an entry of a newer program, or a foreign key. Only read, never written.
 enum class EntryKind { kHardware, kModel, kUnknown };
 
 // Same numbers as foretoken.v1.WriteAction.
@@ -29,16 +29,16 @@ struct StoredEntry {
   std::string etag;
   int64_t revision = 0;  // of the write that made it
   absl::Time update_time;
-  std::string fault;  // not empty: the store holds something here that it cannot read
+  std::string fault;  // not empty: why the store cannot read the entry
 };
 
-// Everything registered, at one revision.
+// All registered entries, at one revision.
 struct StoreContents {
   std::vector<StoredEntry> entries;
   int64_t revision = 0;
 };
 
-// What happened after some revision, up to `revision`: of each entry at least its last change, in order of revisions.
+// The changes after some revision up to `revision`, in order of revisions: at least the last change of each entry.
 struct StoreChanges {
   std::vector<StoredEntry> entries;
   int64_t revision = 0;
@@ -49,8 +49,8 @@ struct StoreWrite {
   EntryKind kind = EntryKind::kHardware;
   std::string id;
   std::optional<std::string> value;
-  // What must be registered for the write to happen. Absent: nothing, for a put; anything, for a delete.
-  // "*": anything or nothing. Else: exactly the entry with this etag.
+  // The condition of the write. Absent: a put needs that nothing is registered, a delete that anything is. "*": none.
+  // Otherwise the registered entry must have this etag.
   std::optional<std::string> etag;
   // Empty: none. A repeated id with the same payload_digest gives the first answer again.
   std::string request_id;
@@ -59,11 +59,24 @@ struct StoreWrite {
   std::string author;  // who
   std::string peer;    // the address it calls from
   absl::Time now;
-  // When the store gives up, by the system's clock.
+  // When the store stops trying, by the system's clock.
   absl::Time deadline = absl::InfiniteFuture();
-  // Check everything, write nothing.
+  // The store checks everything and writes nothing.
   bool dry_run = false;
 };
+
+// The most that a store takes; what it holds beyond that, as by an older program, stays and is read.
+struct StoreLimits {
+  // Every replica keeps every entry in memory, about 2.9 kB for one of 1 kB: 145 MB at this many.
+  int64_t max_entries = 50'000;
+  // Of what is registered, its kept revisions and the answers to request ids: 20,000 entries of 1 kB with all of their
+  // revisions take half of it.
+  int64_t max_bytes = int64_t{512} << 20;
+};
+
+// The largest entry that can be written, serialised. The largest of the catalog that ships has 4 kB; a write stores an
+// entry three times, which etcd by default refuses above 1.5 MiB; and sixteen fit into a gRPC message of 4 MiB.
+inline constexpr int64_t kMaxEntryBytes = 256'000;
 
 struct StoreWriteResult {
   std::string etag;  // empty after a delete and a dry run
@@ -82,6 +95,7 @@ struct StoredRevision {
   WriteAction action = WriteAction::kRegister;
   std::optional<std::string> value;  // absent: it was deleted
   std::string etag;                  // empty: it was deleted
+  std::string fault;                 // not empty: it cannot be read, and nothing but revision and sequence is known
 };
 
 // Thread-safe. A write that returned OK survives a crash of the process and of the machine. No call waits for longer
@@ -99,8 +113,8 @@ class CatalogStore {
   // The revision alone, cheaply, as it is now. Errors: kStoreUnavailable.
   virtual absl::StatusOr<int64_t> ReadRevision(absl::Time deadline) = 0;
 
-  // What happened after revision `after`. Waits until that reaches revision `reach`, which a read or a write has
-  // returned before, or until `deadline`. Nothing: the store no longer knows, and ReadAll is needed. Errors:
+  // The changes after revision `after`. Waits until they reach revision `reach`, which a read or a write returned
+  // before, or until `deadline`. Nothing: the store no longer has them all, and the caller must use ReadAll. Errors:
   // kStoreUnavailable.
   virtual absl::StatusOr<std::optional<StoreChanges>> ReadChanges(int64_t after, int64_t reach,
                                                                   absl::Time deadline) = 0;
@@ -110,7 +124,8 @@ class CatalogStore {
   virtual absl::StatusOr<std::vector<StoredRevision>> ReadHistory(EntryKind kind, const std::string& id) = 0;
 
   // Errors: kAlreadyExists, kEtagMismatch (with the current etag), kRequestIdReused, kUnknownId (a delete of what is
-  // not registered), kStoreUnavailable, whose message ends in kNothingWritten or kMayBeWritten.
+  // not registered), kLimitExceeded (a put for which the store has no room), kStoreUnavailable, whose message ends in
+  // kNothingWritten or kMayBeWritten.
   virtual absl::StatusOr<StoreWriteResult> Write(const StoreWrite& write) = 0;
 
   // Calls `changed` from a thread of the store soon after another process wrote. A store that is not notified of writes
@@ -125,6 +140,17 @@ class CatalogStore {
 // Errors: kAlreadyExists, kEtagMismatch, kUnknownId.
 absl::Status CheckPrecondition(const StoreWrite& write, const std::optional<std::string>& current_etag);
 
+// What a store holds by the measure of StoreLimits.
+struct StoreUsage {
+  int64_t entries = 0;
+  int64_t bytes = 0;
+};
+
+// Whether `write` may take the store from one usage to the other. A delete always may, so that a full store can be
+// emptied. Errors: kLimitExceeded.
+absl::Status CheckRoom(const StoreWrite& write, const StoreUsage& before, const StoreUsage& after,
+                       const StoreLimits& limits);
+
 // Whether a repeated request_id repeats the payload too. Errors: kRequestIdReused.
 absl::Status CheckReplay(const StoreWrite& write, const std::string& first_digest);
 
@@ -137,11 +163,23 @@ std::string RandomStoreId();
 // "hardware", "model", "unknown".
 std::string_view KindName(EntryKind kind);
 
+// A name that a store holds and that is no catalog id, for people to read: printable and short.
+std::string PrintableName(std::string_view name);
+
+// Leaves of `entry` what tells that it cannot be read, and why. A name that is no text makes its kind unknown.
+void MarkUnreadable(std::string fault, StoredEntry& entry);
+
 inline constexpr char kNothingWritten[] = "; nothing was written";
 inline constexpr char kMayBeWritten[] =
     "; it may have been written: repeat it with the same request_id, or read the entry, to learn";
 
-// `status` with one of the above at its end, where it is kStoreUnavailable.
+// A revision of which nothing else can be read.
+StoredRevision UnreadableRevision(int64_t revision, int64_t sequence, std::string_view fault);
+
+// The refusal of a repeated request whose first answer is damaged: to write again could write twice.
+absl::Status DamagedAnswer(const StoreWrite& write);
+
+// `status` with kNothingWritten or kMayBeWritten at its end, where it is kStoreUnavailable.
 absl::Status WithOutcome(const absl::Status& status, std::string_view outcome);
 
 // How long a request_id is remembered.

@@ -25,18 +25,19 @@ absl::Status MakeFolder(const fs::path& folder) {
                  absl::StrCat("catalog store: create ", folder.string(), ": ", error.message()));
 }
 
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenSqlite(const fs::path& file) {
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenSqlite(const fs::path& file, const StoreLimits& limits) {
   if (absl::Status status = MakeFolder(file.parent_path()); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(file.string());
+  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(file.string(), limits);
   if (!store.ok()) return store.status();
   return *std::move(store);
 }
 
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenEtcd(absl::string_view address, const EtcdOptions& credentials) {
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenEtcd(absl::string_view address, const EtcdOptions& credentials,
+                                                       const StoreLimits& limits) {
   const absl::StatusOr<EtcdOptions> options =
       ParseEtcdAddress(std::string_view(address.data(), address.size()), credentials);
   if (!options.ok()) return options.status();
-  absl::StatusOr<std::unique_ptr<EtcdStore>> store = EtcdStore::Open(*options);
+  absl::StatusOr<std::unique_ptr<EtcdStore>> store = EtcdStore::Open(*options, limits);
   if (!store.ok()) return store.status();
   return *std::move(store);
 }
@@ -51,11 +52,14 @@ std::string DefaultStore() {
   return absl::StrCat("sqlite:", (base / "foretoken" / "catalog.db").string());
 }
 
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd) {
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd,
+                                                        const StoreLimits& limits) {
   absl::string_view rest = name;
-  if (name == "memory:") return std::make_unique<MemoryStore>();
-  if (absl::ConsumePrefix(&rest, "etcd:")) return OpenEtcd(rest, etcd);
-  if (absl::ConsumePrefix(&rest, "sqlite:") && !rest.empty()) return OpenSqlite(fs::path(std::string{rest}));
+  if (name == "memory:") return std::make_unique<MemoryStore>(limits);
+  if (absl::ConsumePrefix(&rest, "etcd:")) return OpenEtcd(rest, etcd, limits);
+  if (absl::ConsumePrefix(&rest, "sqlite:") && !rest.empty()) {
+    return OpenSqlite(fs::path(std::string{rest}), limits);
+  }
   return Refusal(Reason::kInvalidField, "catalog_store",
                  absl::StrCat("catalog_store \"", name,
                               "\"; allowed: sqlite:PATH, etcd:HOST:PORT[,HOST:PORT...][/PREFIX], memory:"));

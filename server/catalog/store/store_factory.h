@@ -16,10 +16,11 @@ std::string DefaultStore();
 
 // "sqlite:PATH" opens or creates a file, and its folder readable by its owner alone;
 // "etcd:HOST:PORT[,HOST:PORT...][/PREFIX]" is a cluster, reached with the credentials of `etcd`; "memory:" forgets at
-// exit.
+// exit. Each takes as much as `limits` allow.
 //
 // Errors: kInvalidField: none of them; kStoreUnavailable.
-absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd = {});
+absl::StatusOr<std::unique_ptr<CatalogStore>> OpenStore(const std::string& name, const EtcdOptions& etcd = {},
+                                                        const StoreLimits& limits = {});
 
 }  // namespace foretoken::catalog
 

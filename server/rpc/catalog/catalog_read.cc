@@ -15,10 +15,25 @@
 namespace foretoken::rpc {
 namespace {
 
-const v1::CalibrationEntry& EntryOf(const v1::CalibrationEntry& entry) { return entry; }
+// A calibration where it lies in the snapshot: copies of all of them would be as large as the catalog.
+struct FoundCalibration {
+  const v1::CalibrationSpec* spec = nullptr;
+  v1::EntryOrigin origin = v1::ENTRY_ORIGIN_BUNDLED;
+};
+
+const v1::CalibrationSpec& SpecOf(const FoundCalibration& found) { return *found.spec; }
 template <typename Record>
-const auto& EntryOf(const std::shared_ptr<const Record>& record) {
-  return record->entry;
+const auto& SpecOf(const std::shared_ptr<const Record>& record) {
+  return record->entry.spec();
+}
+
+void Copy(const FoundCalibration& found, v1::CalibrationEntry& entry) {
+  *entry.mutable_spec() = *found.spec;
+  entry.set_origin(found.origin);
+}
+template <typename Record, typename Entry>
+void Copy(const std::shared_ptr<const Record>& record, Entry& entry) {
+  entry = record->entry;
 }
 
 // All collections of a snapshot page alike; `records` are sorted by id.
@@ -30,15 +45,20 @@ absl::Status ListPage(const catalog::Snapshot& snapshot, const Records& records,
   const absl::StatusOr<std::string> after = ReadPageToken(request.page_token(), collection, request.id_contains());
   if (!after.ok()) return after.status();
   int matching = 0;
+  size_t bytes = 0;
   for (const auto& record : records) {
-    const std::string& id = EntryOf(record).spec().id();
+    const std::string& id = SpecOf(record).id();
     if (!absl::StrContains(id, request.id_contains())) continue;
     ++matching;
     if (id <= *after) continue;
-    if (response.entries_size() < *page_size) {
-      *response.add_entries() = EntryOf(record);
-    } else if (response.next_page_token().empty()) {
-      const std::string& last = response.entries(*page_size - 1).spec().id();
+    if (!response.next_page_token().empty()) continue;
+    const size_t entry_bytes = SpecOf(record).ByteSizeLong();
+    const bool fits = response.entries_size() < *page_size && bytes + entry_bytes <= kMaxPageBytes;
+    if (fits || response.entries_size() == 0) {
+      Copy(record, *response.add_entries());
+      bytes += entry_bytes;
+    } else {
+      const std::string& last = response.entries(response.entries_size() - 1).spec().id();
       response.set_next_page_token(MakePageToken(collection, request.id_contains(), last));
     }
   }
@@ -48,22 +68,19 @@ absl::Status ListPage(const catalog::Snapshot& snapshot, const Records& records,
 }
 
 // Shipped calibrations and calibrations of registered hardware, by id.
-std::vector<v1::CalibrationEntry> AllCalibrations(const catalog::Snapshot& snapshot) {
-  std::vector<v1::CalibrationEntry> all;
-  const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) {
-    v1::CalibrationEntry& entry = all.emplace_back();
-    *entry.mutable_spec() = spec;
-    entry.set_origin(origin);
-  };
+std::vector<FoundCalibration> AllCalibrations(const catalog::Snapshot& snapshot) {
+  std::vector<FoundCalibration> all;
+  const auto add = [&all](const v1::CalibrationSpec& spec, v1::EntryOrigin origin) { all.push_back({&spec, origin}); };
   for (const v1::CalibrationSpec& spec : snapshot.calibration_specs()) add(spec, v1::ENTRY_ORIGIN_BUNDLED);
   for (const auto& hardware : snapshot.hardware()) {
     for (const v1::CalibrationSpec& spec : hardware->entry.spec().calibrations()) add(spec, hardware->entry.origin());
   }
   // A registered one hides a bundled one of its id: it is the one that answers.
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.spec().id(), -a.origin()) < std::pair(b.spec().id(), -b.origin());
+    return std::pair<const std::string&, int>(a.spec->id(), -a.origin) <
+           std::pair<const std::string&, int>(b.spec->id(), -b.origin);
   });
-  const auto same = [](const auto& a, const auto& b) { return a.spec().id() == b.spec().id(); };
+  const auto same = [](const auto& a, const auto& b) { return a.spec->id() == b.spec->id(); };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
   return all;
 }
@@ -93,9 +110,9 @@ absl::Status Get(const v1::GetModelRequest& request, const catalog::Snapshot& sn
 absl::Status Get(const v1::GetCalibrationRequest& request, const catalog::Snapshot& snapshot,
                  v1::GetCalibrationResponse& response) {
   if (absl::Status status = RequireId(request.calibration_id(), "calibration_id"); !status.ok()) return status;
-  for (const v1::CalibrationEntry& entry : AllCalibrations(snapshot)) {
-    if (entry.spec().id() != request.calibration_id()) continue;
-    *response.mutable_entry() = entry;
+  for (const FoundCalibration& found : AllCalibrations(snapshot)) {
+    if (found.spec->id() != request.calibration_id()) continue;
+    Copy(found, *response.mutable_entry());
     *response.mutable_catalog_revision() = snapshot.revision();
     return absl::OkStatus();
   }

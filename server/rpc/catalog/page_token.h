@@ -3,12 +3,17 @@
 #ifndef FORETOKEN_SERVER_RPC_CATALOG_PAGE_TOKEN_H_
 #define FORETOKEN_SERVER_RPC_CATALOG_PAGE_TOKEN_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 
 namespace foretoken::rpc {
+
+// Bytes of entries on a page, so that a client with the default limit of 4 MB reads any page. A page has one entry at
+// least, whatever its size.
+inline constexpr size_t kMaxPageBytes = 1 << 20;
 
 // How many entries a page has: 100 where `asked` is 0, at most 1,000. Errors: kInvalidField about page_size: negative.
 absl::StatusOr<int> ReadPageSize(int asked);

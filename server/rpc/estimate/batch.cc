@@ -13,6 +13,7 @@
 #include "server/rpc/estimate/answer.h"
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/estimate/scenario_resolver.h"
 #include "server/rpc/wire/status.h"
 
 namespace foretoken::rpc {
@@ -85,18 +86,17 @@ void ReadPart(Part part, const v1::Candidate& candidate, std::string_view prefix
   }
 }
 
-// Reads a candidate over the base. `replaced`: the parts that the reader has from the candidate before.
-void ReadCandidate(const v1::BatchEstimateRequest& request, int index, std::array<bool, kNumParts>& replaced,
-                   ScenarioReader& reader) {
-  const v1::Candidate& candidate = request.candidates(index);
-  const std::string prefix = absl::StrCat("candidates[", index, "].");
+// Reads a candidate over the base, with `prefix` before the paths of the parts that the candidate sets. `replaced`: the
+// parts that the reader has from the candidate before.
+void ReadCandidate(const v1::Scenario& base, const v1::Candidate& candidate, std::string_view prefix,
+                   std::array<bool, kNumParts>& replaced, ScenarioReader& reader) {
   for (int i = 0; i < kNumParts; ++i) {
     const Part part = static_cast<Part>(i);
     const bool sets = Sets(candidate, part);
     if (sets) {
       ReadPart(part, candidate, prefix, reader);
     } else if (replaced[i]) {
-      reader.ReadPart(part, request.base(), kBase);
+      reader.ReadPart(part, base, kBase);
     }
     replaced[i] = sets;
   }
@@ -132,11 +132,29 @@ void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
   std::stable_sort(ranking, ranking + ranks.size(), [&ranks](int a, int b) { return ranks[a] < ranks[b]; });
 }
 
+// The mean CPU time of a candidate.
+Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& moment) {
+  ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
+  reader.ReadAll(request.base(), kBase);
+  std::array<bool, kNumParts> replaced = {};
+  Seconds sum;
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    ReadCandidate(request, i, replaced, reader);
+    const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
+    sum += CpuTimeWithReading(scenario.ok() ? *scenario : nullptr);
+  }
+  return sum / request.candidates_size();
+}
+
 }  // namespace
 
 absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Cancelled cancelled,
                          v1::BatchEstimateResponse& response) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), "candidates", moment.max_cpu,
+                                     [&] { return MeanCpuTime(request, moment); });
+  if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioEstimator estimator(reader, moment.snapshot);
   reader.ReadAll(request.base(), kBase);
@@ -147,7 +165,8 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
     if (i % kBetweenLooks == 0 && cancelled()) {
       return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
     }
-    ReadCandidate(request, i, replaced, reader);
+    const std::string prefix = absl::StrCat("candidates[", i, "].");
+    ReadCandidate(request.base(), request.candidates(i), prefix, replaced, reader);
     v1::CandidateResult* result = response.add_results();
     if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);
     const absl::Status status = Answer(estimator, moment, Detail(), estimate, *result->mutable_estimate());

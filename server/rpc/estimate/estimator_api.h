@@ -7,6 +7,7 @@
 #include "estimator/base/cancelled.h"
 #include "foretoken/v1/estimator_service.pb.h"
 #include "server/catalog/entries/snapshot.h"
+#include "server/rpc/estimate/cpu_budget.h"
 
 namespace foretoken::rpc {
 
@@ -17,6 +18,7 @@ inline constexpr int kMaxTokenLatencies = 100'000;
 struct Moment {
   const catalog::Snapshot& snapshot;
   absl::Time now;
+  absl::Duration max_cpu = kDefaultCpuPerCall;  // of a batch or a search
 };
 
 // Answers one scenario. Errors: as EstimatorService.Estimate; paths start with "scenario.".

@@ -44,9 +44,9 @@ ScenarioParts::InlineSpecs& ScenarioReader::Specs() {
 
 ScenarioReader::PartState& ScenarioReader::Start(Part part, std::string_view prefix) {
   PartState& state = states_[static_cast<size_t>(part)];
-  state.prefix.assign(prefix);
+  state.prefix = prefix;
   state.violations.clear();
-  state.id_error = absl::OkStatus();
+  if (!state.id_error.ok()) state.id_error = absl::OkStatus();
   ++reads_;
   if (part == Part::kModel || part == Part::kHardware || part == Part::kDeployment) ++machine_reads_;
   return state;
@@ -224,7 +224,7 @@ absl::Status ScenarioReader::Errors() const {
   std::vector<FieldViolation> violations;
   for (const PartState& state : states_) {
     for (const FieldViolation& violation : state.violations) {
-      violations.push_back({state.prefix + violation.field, violation.description});
+      violations.push_back({std::string(state.prefix) + violation.field, violation.description});
     }
   }
   if (!violations.empty()) return InvalidFields(violations);

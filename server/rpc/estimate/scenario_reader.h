@@ -5,7 +5,8 @@
 //   reader.ReadAll(request.scenario(), "scenario.");
 //   reader.ReadWorkload(candidate.workload(), "candidates[3].");  // the next scenario differs in this only
 //
-// Each part remembers the prefix of its paths, so that errors point into the request that the part came from.
+// Each part remembers the prefix of its paths, so that errors point into the request that the part came from. A prefix
+// outlives the last use of the part that was read with it.
 #ifndef FORETOKEN_SERVER_RPC_ESTIMATE_SCENARIO_READER_H_
 #define FORETOKEN_SERVER_RPC_ESTIMATE_SCENARIO_READER_H_
 
@@ -90,7 +91,7 @@ class ScenarioReader {
   absl::Status Errors() const;
 
   // The prefix that a part was read with.
-  const std::string& prefix(Part part) const { return State(part).prefix; }
+  std::string_view prefix(Part part) const { return State(part).prefix; }
   // Puts the prefix of the part that each path belongs to before it, for a refusal of ComputeEstimate.
   absl::Status WithPrefix(const absl::Status& refusal) const;
 
@@ -104,7 +105,7 @@ class ScenarioReader {
 
  private:
   struct PartState {
-    std::string prefix;
+    std::string_view prefix;
     std::vector<FieldViolation> violations;
     absl::Status id_error;
   };

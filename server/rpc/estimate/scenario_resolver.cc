@@ -25,7 +25,7 @@ absl::StatusOr<const Scenario*> ScenarioResolver::Resolve() {
   if (resolved_reads_ == reader_.reads()) return &scenario;
   ResolveCalibration();
   if (machine_ != reader_.machine_reads()) ResolveMachine();
-  ResolveSecondary();
+  if (scenario.speculation || scenario.disaggregation) ResolveSecondary();
   resolved_reads_ = reader_.reads();
   return &scenario;
 }
@@ -89,7 +89,7 @@ std::vector<FieldViolation> ScenarioResolver::Contradictions() const {
 void ScenarioResolver::AddDraftContradictions(std::vector<FieldViolation>& violations) const {
   const ScenarioParts& parts = reader_.parts();
   if (!parts.scenario.speculation || parts.scenario.speculation->follows) return;
-  const std::string path = reader_.prefix(Part::kSpeculation) + "speculative_decoding.draft_deployment.";
+  const std::string path = std::string(reader_.prefix(Part::kSpeculation)) + "speculative_decoding.draft_deployment.";
   const Deployment& draft = parts.draft_deployment;
   const int there = parts.deployment.tensor_parallel * parts.deployment.pipeline_parallel;
   if (draft.tensor_parallel * draft.pipeline_parallel > there) {
@@ -107,7 +107,7 @@ void ScenarioResolver::AddPoolContradictions(std::vector<FieldViolation>& violat
   const ScenarioParts& parts = reader_.parts();
   if (!parts.scenario.disaggregation) return;
   const Disaggregation& pools = *parts.scenario.disaggregation;
-  const std::string path = reader_.prefix(Part::kDisaggregation) + "disaggregated_prefill.";
+  const std::string path = std::string(reader_.prefix(Part::kDisaggregation)) + "disaggregated_prefill.";
   const auto check = [&](const char* field, int replicas, const Deployment& deployment) {
     if (int64_t{replicas} * deployment.devices() <= kMaxPoolDevices) return;
     violations.push_back({path + field, absl::StrCat(field, " ", replicas, " of ", deployment.devices(),

@@ -24,6 +24,7 @@ constexpr double kMaxRate = 1e6;
 constexpr double kMinRate = 1e-3;
 constexpr double kMaxPrompt = 1e6;
 constexpr double kMaxDegree = 1024;
+constexpr double kMostEvaluations = 100;  // of a search: doublings over the widest range, then halvings
 
 absl::StatusOr<Estimate> EvaluateUnless(Cancelled cancelled, const Scenario& scenario) {
   if (cancelled()) return absl::CancelledError("the caller gave up");
@@ -103,6 +104,9 @@ absl::Status SolveValue(const v1::SolveRequest& request, const Moment& moment, C
   const auto what = static_cast<SolveFor>(request.solve_for());
   const absl::StatusOr<SolveRange> range = ReadRange(request, what, **base);
   if (!range.ok()) return range.status();
+  absl::Status affordable =
+      CheckCpu("base", kMostEvaluations, "evaluations", moment.max_cpu, [&] { return CpuTimeWithReading(*base); });
+  if (!affordable.ok()) return affordable;
   const auto evaluate = [&](const Scenario& scenario) { return EvaluateUnless(cancelled, scenario); };
   const absl::StatusOr<Solution> solution = Solve(**base, what, *range, evaluate);
   if (!solution.ok()) return reader.WithPrefix(solution.status());
@@ -125,6 +129,20 @@ void ReadCandidate(const v1::SolveRequest& request, const v1::HardwareCandidate&
     deployment.set_price_per_device_hour(candidate.price_per_device_hour());
   }
   reader.ReadDeployment(deployment, candidate.has_deployment() ? path : kBase);
+}
+
+// The mean CPU time of a candidate.
+Seconds MeanCpuTime(const v1::SolveRequest& request, const Moment& moment) {
+  ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
+  reader.ReadAll(request.base(), kBase);
+  Seconds sum;
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    ReadCandidate(request, request.candidates(i), PathOfCandidate(i), reader);
+    const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
+    sum += CpuTimeWithReading(scenario.ok() ? *scenario : nullptr);
+  }
+  return sum / request.candidates_size();
 }
 
 absl::Status CheckCandidates(const v1::SolveRequest& request) {
@@ -166,6 +184,9 @@ bool BaseIsAtFault(const ScenarioReader& reader) {
 absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment, Cancelled cancelled,
                            v1::SolveResponse& response) {
   if (absl::Status checked = CheckCandidates(request); !checked.ok()) return checked;
+  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), "candidates", moment.max_cpu,
+                                     [&] { return MeanCpuTime(request, moment); });
+  if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioResolver resolver(reader, moment.snapshot);
   reader.ReadAll(request.base(), kBase);

@@ -1,5 +1,5 @@
-// The Pareto frontier of points that arrive one by one: low latency against high throughput. Memory is that of the
-// frontier, not of the points.
+// The Pareto frontier of a sweep: the points to which no other point is better in both latency and throughput. Points
+// arrive one by one. Only the frontier is held in memory.
 #ifndef FORETOKEN_SERVER_RPC_SWEEP_FRONTIER_H_
 #define FORETOKEN_SERVER_RPC_SWEEP_FRONTIER_H_
 
@@ -21,14 +21,15 @@ struct TradeOff {
 
 class Frontier {
  public:
-  // Keeps `candidate` unless a point before it is at least as good in both; drops what it beats. O(log size), but of
-  // points that come in the order of a grid most are beaten by what beat the one before.
+  // Keeps `candidate` unless an earlier point is at least as good in both figures. Drops the points that it beats.
+  // O(log size). Points of a grid are mostly beaten by the point that beat the one before, which is tried first.
   void Add(const TradeOff& candidate) {
     if (beater_.latency <= candidate.latency && beater_.throughput >= candidate.throughput) return;
     Insert(candidate);
   }
 
-  // By rising latency, and so by rising throughput. More than `limit` points are thinned evenly, ends included.
+  // The frontier by rising latency, which is rising throughput too. Where it has more than `limit` points, points are
+  // left out evenly. The first and the last always stay.
   // REQUIRES: limit >= 2.
   std::vector<TradeOff> Points(size_t limit) const;
 
@@ -37,7 +38,7 @@ class Frontier {
  private:
   void Insert(const TradeOff& candidate);
 
-  // The last point that beat a candidate; at first a point that beats none.
+  // The last point that beat a candidate. Before the first candidate: a point that beats none.
   TradeOff beater_ = {.latency = std::numeric_limits<double>::infinity()};
   std::map<double, TradeOff> by_latency_;  // throughput rises with latency
 };

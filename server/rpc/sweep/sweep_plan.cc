@@ -1,15 +1,20 @@
 #include "server/rpc/sweep/sweep_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "estimator/methods/cpu_time.h"
+#include "estimator/serving/coverage.h"
 #include "server/catalog/spec/field_checker.h"
 #include "server/catalog/spec/parse.h"
 #include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/estimate/scenario_resolver.h"
 
 namespace foretoken::rpc {
 namespace {
@@ -246,7 +251,42 @@ absl::Status CheckBase(const SweepPlan& plan) {
   return SharedIdError(plan, reader);
 }
 
+// Puts the scenario at a point of the grid; the last axis varies fastest.
+void MoveTo(int64_t point, const SweepPlan& plan, v1::Scenario& scenario) {
+  for (size_t i = plan.axes.size(); i-- > 0;) {
+    plan.axes[i].Apply(static_cast<int>(point % plan.axes[i].size()), scenario);
+    point /= plan.axes[i].size();
+  }
+}
+
+// The mean CPU time of a point, by a sample that is spread evenly over the grid and over each axis.
+Seconds MeanCpuTime(const SweepPlan& plan) {
+  constexpr int kSample = 256;
+  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // of 2^64
+  const double in_row = IsRisingOutput(plan.axes.back()) ? plan.axes.back().size() : 1;
+  ScenarioReader reader(*plan.snapshot, plan.now);
+  ScenarioResolver resolver(reader, *plan.snapshot);
+  v1::Scenario scenario = plan.base;
+  Seconds sum;
+  for (int i = 0; i < kSample; ++i) {
+    const double at = std::ldexp(static_cast<double>(kGoldenRatio * static_cast<uint64_t>(i)), -64);
+    MoveTo(static_cast<int64_t>(at * static_cast<double>(plan.total_points)), plan, scenario);
+    if (i == 0) reader.ReadAll(scenario, kBase);
+    for (const Axis& axis : plan.axes) reader.ReadPart(axis.field().part(), scenario, kBase);
+    const absl::StatusOr<const Scenario*> resolved = resolver.Resolve();
+    const bool row = in_row > 1 && resolved.ok() && Covers(**resolved, Scope::kOutputRow);
+    const Seconds one = CpuTimeWithReading(resolved.ok() ? *resolved : nullptr);
+    sum += row ? one / in_row + kCpuTimeOfRowPoint : one;
+  }
+  return sum / kSample;
+}
+
 }  // namespace
+
+bool IsRisingOutput(const Axis& axis) {
+  return axis.field().text() == "workload.output_tokens" && axis.size() > 1 &&
+         std::is_sorted(axis.numbers().begin(), axis.numbers().end());
+}
 
 v1::SweepHeader SweepPlan::Header() const {
   v1::SweepHeader header;
@@ -258,7 +298,7 @@ v1::SweepHeader SweepPlan::Header() const {
 }
 
 absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
-                                    absl::Time now, int64_t max_points) {
+                                    absl::Time now, int64_t max_points, absl::Duration max_cpu) {
   if (absl::Status status = CheckCounts(request); !status.ok()) return status;
   SweepPlan plan;
   plan.snapshot = std::move(snapshot);
@@ -272,6 +312,9 @@ absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared
   if (absl::Status status = CountPoints(max_points, plan); !status.ok()) return status;
   if (absl::Status status = InlineSpecs(plan); !status.ok()) return status;
   if (absl::Status status = CheckBase(plan); !status.ok()) return status;
+  absl::Status affordable = CheckCpu("axes", static_cast<double>(plan.total_points), "points", max_cpu,
+                                     [&plan] { return MeanCpuTime(plan); });
+  if (!affordable.ok()) return affordable;
   return plan;
 }
 

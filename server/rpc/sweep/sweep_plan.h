@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "foretoken/v1/estimator_service.pb.h"
 #include "server/catalog/entries/snapshot.h"
+#include "server/rpc/estimate/cpu_budget.h"
 #include "server/rpc/sweep/sweep_axis.h"
 
 namespace foretoken::rpc {
@@ -34,8 +35,12 @@ struct SweepPlan {
 // An axis inside hardware_spec or model_spec over a base that names an id varies the catalog entry's figures.
 //
 // Errors: as EstimatorService.Sweep.
+// Its points take at most `max_cpu` of CPU time, told from a sample of them.
 absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared_ptr<const catalog::Snapshot> snapshot,
-                                    absl::Time now, int64_t max_points);
+                                    absl::Time now, int64_t max_points, absl::Duration max_cpu = kDefaultCpuPerCall);
+
+// An axis whose points a row answers at once.
+bool IsRisingOutput(const Axis& axis);
 
 }  // namespace foretoken::rpc
 

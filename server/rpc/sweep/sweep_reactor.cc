@@ -30,7 +30,7 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
  public:
   SweepReactor(grpc::CallbackServerContext* context, const v1::SweepRequest* request, const ServiceDeps& deps)
       : request_(request), deps_(deps), call_(*context, *deps.metrics, ops::RpcOf<v1::SweepRequest>()) {
-    work::JobSpec job = JobOf(*context, call_, deps_, *request_);
+    work::JobSpec job = JobOf(*context, call_, deps_, MemoryOf(*request_));
     job.kind = work::JobKind::kSweep;
     job.units = PointsAsked(*request_, deps_.max_sweep_points);
     absl::StatusOr<std::unique_ptr<work::Ticket>> ticket = deps_.work->Admit(std::move(job));
@@ -57,7 +57,7 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
   void Begin() {
     if (call_.Cancelled()) return End(absl::CancelledError("the caller gave up before the first point"));
     absl::StatusOr<SweepPlan> plan =
-        PlanSweep(*request_, deps_.catalog->snapshot(), deps_.clock(), deps_.max_sweep_points);
+        PlanSweep(*request_, deps_.catalog->snapshot(), deps_.clock(), deps_.max_sweep_points, deps_.max_cpu_per_call);
     if (!plan.ok()) return End(plan.status());
     runner_ = std::make_unique<SweepRunner>(*std::move(plan));
     *response_.mutable_header() = runner_->plan().Header();

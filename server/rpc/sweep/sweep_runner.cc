@@ -11,12 +11,6 @@
 namespace foretoken::rpc {
 namespace {
 
-// An axis whose points a row answers at once.
-bool IsRisingOutput(const Axis& axis) {
-  return axis.field().text() == "workload.output_tokens" && axis.size() > 1 &&
-         std::is_sorted(axis.numbers().begin(), axis.numbers().end());
-}
-
 void SetPoint(const TradeOff& point, v1::FrontierPoint& message) {
   message.set_point(point.point);
   message.set_latency_seconds(point.latency);

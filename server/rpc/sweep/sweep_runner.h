@@ -25,11 +25,11 @@
 
 namespace foretoken::rpc {
 
-// Between two looks at whether the caller gave up, and at whose turn it is: so many points, or so much time where
-// points are dear.
+// The runner looks whether the caller gave up, and whether others wait for a turn, after this many points, or after
+// this time where points are expensive.
 inline constexpr int kPointsPerLook = 128;
 inline constexpr std::chrono::microseconds kTimePerLook{200};
-// Frontier points that a summary lists; a larger frontier is thinned, and the summary says so.
+// Frontier points that a summary lists. From a larger frontier points are left out, and the summary says so.
 inline constexpr int kMaxFrontierPoints = 50'000;
 
 // Not thread-safe; one thread at a time.
@@ -41,16 +41,16 @@ class SweepRunner {
   bool done() const { return next_point_ == plan_.total_points; }
   int64_t points_done() const { return next_point_; }
 
-  // Fills `chunk`, whatever it held, with the next points. False: `cancelled` became true.
+  // Replaces the content of `chunk` with the next points. False: `cancelled` became true.
   // REQUIRES: !done().
   bool NextChunk(absl::FunctionRef<bool()> cancelled, v1::SweepChunk& chunk);
 
-  // What all points came to. REQUIRES: done().
+  // The summary of all points. REQUIRES: done().
   v1::SweepSummary Summary() const;
 
  private:
   void MoveToNextPoint();
-  // Skips the points that a row has answered.
+  // Skips points that a row of output lengths has answered.
   void MoveBy(int points);
   void ReadPoint();
   // Writes the next points, up to `most`, at `row` of the chunk: as many as a row of output lengths gives at once, or
@@ -58,12 +58,12 @@ class SweepRunner {
   int ComputePoints(int row, int most, v1::SweepChunk& chunk);
   int ComputeBlock(int row, int most, v1::SweepChunk& chunk);
   void ComputePoint(int row, v1::SweepChunk& chunk);
-  // Of the block's points, at `row` of the chunk: what they have no columns of.
+  // Writes the figures of the block's points that have no column, from `row` of the chunk on.
   void WritePerPoint(int row);
   void WriteRefusal(const absl::Status& status, int row, v1::SweepChunk& chunk);
   void RankEstimate(int64_t point, const Estimate& estimate);
   void Rank(const TradeOff& point, bool feasible);
-  // By what the points since the last look took.
+  // From the time that the points since the last look took.
   int PointsUntilLook();
   void PrepareChunk(int points, v1::SweepChunk& chunk);
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/time/time.h"
 #include "server/catalog/catalog.h"
 #include "server/ops/metrics.h"
 #include "server/ops/write_tokens.h"
@@ -21,7 +22,9 @@ struct ServiceDeps {
   work::FairScheduler* writes = nullptr;           // calls that wait for the store
   const CallerNames* caller_names = nullptr;       // null: by address
   const ops::WriteTokens* write_tokens = nullptr;  // null: anyone may write
+  bool require_token_to_read = false;              // REQUIRES write_tokens
   int64_t max_sweep_points = 10'000'000;
+  absl::Duration max_cpu_per_call = absl::Seconds(200);  // of a sweep, a batch or a search
 };
 
 }  // namespace foretoken::rpc

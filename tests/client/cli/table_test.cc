@@ -47,7 +47,7 @@ TEST(TableTest, ColourDoesNotChangeTheAlignment) {
 }
 
 TEST(TableTest, ControlCharactersBecomeTheirCodes) {
-  EXPECT_EQ(Cell(std::string("a\x1b[2J\r\x7f\xc2\x9b") + "1m").text, "a\\x1b[2J\\x0d\\x7f\\x9b1m");
+  EXPECT_EQ(Cell(std::string("a\x1b[2J\r\x7f\xc2\x9b") + "1m").text, "a\\x1b[2J\\x0d\\x7f\\u009b1m");
   EXPECT_EQ(Terminal{.color = true}.Paint("\x1b[2J", Look::kBold), "\033[1m\\x1b[2J\033[0m");
   EXPECT_EQ(Cell(std::string("\xc2\xb5s \xe2\x96\x88")).text, "\xc2\xb5s \xe2\x96\x88");  // letters stay
 }

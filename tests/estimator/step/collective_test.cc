@@ -47,7 +47,7 @@ TEST(FabricTest, TheSpeedOfLightCommunicatesForNothing) {
   EXPECT_EQ(MakeAllReduce(free, 8)(Bytes(1e9)).value(), 0);
   EXPECT_EQ(MakeAllGather(free, 8)(Bytes(1e9)).value(), 0);
   EXPECT_EQ(AllToAll(free, Bytes(1e9), 8).value(), 0);
-  EXPECT_EQ(StageTransfers(free, Bytes(1e9), 1, 4).value(), 0);
+  EXPECT_EQ(MakeStageTransfers(free, 1, 4)(Bytes(1e9)).value(), 0);
 }
 
 // Nodes of 8: with stages of 4 devices the second of three hops leaves a node, with stages of 8 each does; stages of 6
@@ -63,7 +63,7 @@ TEST(StageTransfersTest, LeavesTheNodeWhereTwoStagesDo) {
   };
   for (const Case& c : cases) {
     const double want = c.inside * (1e-5 + 1e-6) + c.outside * (1e-4 + 1e-6);
-    EXPECT_NEAR(StageTransfers(kNode, Bytes(1e6), c.devices, c.stages).value(), want, 1e-15) << c.name;
+    EXPECT_NEAR(MakeStageTransfers(kNode, c.devices, c.stages)(Bytes(1e6)).value(), want, 1e-15) << c.name;
   }
 }
 

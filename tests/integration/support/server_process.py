@@ -36,8 +36,9 @@ class ServerProcess:
     """Starts at once and waits until it serves."""
 
     def __init__(self, store=None, flags=(), wrapper=(), credentials=None):
-        """`store`: the path of a SQLite file, or a store's whole name; `wrapper`: a command that runs the server;
-        `credentials`: of gRPC, where the server's flags ask for TLS."""
+        """`flags`: ADDRESS in one stands for the server's address; `store`: the path of a SQLite file, or a store's
+        whole name; `wrapper`: a command that runs the server; `credentials`: of gRPC, where the server's flags ask for
+        TLS."""
         self.folder = tempfile.mkdtemp(prefix="foretoken-test-")
         self.store = store or os.path.join(self.folder, "catalog.db")
         self.flags = list(flags)
@@ -64,7 +65,7 @@ class ServerProcess:
             store = self.store if ":" in self.store else f"sqlite:{self.store}"
             self.process = subprocess.Popen(
                 [*self.wrapper, SERVER, f"--listen={self.address}", f"--metrics_listen={self.metrics_address}",
-                 f"--catalog_store={store}", *self.flags], stdout=log, stderr=log)
+                 f"--catalog_store={store}", *[flag.replace("ADDRESS", self.address) for flag in self.flags]], stdout=log, stderr=log)
         self.client = API.connect(self.address, self.credentials)
 
     def _wait_until_serving(self):

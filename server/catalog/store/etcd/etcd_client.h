@@ -1,5 +1,5 @@
-// Calls to the members of an etcd cluster. Each call has a deadline; what is safe to repeat is tried on one member
-// after the other until then, so that the loss of a member, or of the leader for an election, is not seen.
+// Calls the members of an etcd cluster. Each call has a deadline. A call that is safe to repeat is tried on one member
+// after the other until then, so that callers do not notice the loss of a member or an election.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_CLIENT_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_CLIENT_H_
 
@@ -25,10 +25,10 @@ class EtcdClient {
  public:
   using WatchStream = grpc::ClientReaderWriter<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>;
 
-  // Connects to nobody yet. Errors: kStoreUnavailable: a file of the options cannot be read.
+  // Opens no connection yet. Errors: kStoreUnavailable: a file of the options cannot be read.
   static absl::StatusOr<std::unique_ptr<EtcdClient>> Make(const EtcdOptions& options);
 
-  // Repeated over the members until the deadline; of a transaction only where it writes nothing.
+  // Tried on the members in turn until the deadline. REQUIRES: the transaction of ReadTxn writes nothing.
   grpc::Status Range(const etcdserverpb::RangeRequest& request, absl::Time deadline,
                      etcdserverpb::RangeResponse& response);
   grpc::Status ReadTxn(const etcdserverpb::TxnRequest& request, absl::Time deadline,
@@ -37,17 +37,18 @@ class EtcdClient {
                           etcdserverpb::LeaseGrantResponse& response);
   grpc::Status Status(absl::Time deadline, etcdserverpb::StatusResponse& response);
 
-  // Tried once. Its errors are of three kinds: it may have happened; no member took it, and it can be tried again; else
-  // it was refused.
+  // Tried once. An error is of one of three kinds: the write may have happened (MayHaveHappened); no member took it and
+  // it can be tried again (NeverTaken); otherwise the cluster refused it.
   grpc::Status WriteTxn(const etcdserverpb::TxnRequest& request, absl::Time deadline,
                         etcdserverpb::TxnResponse& response);
   static bool MayHaveHappened(const grpc::Status& status);
   static bool NeverTaken(const grpc::Status& status);
 
-  // A stream on the member that answered last; null: it cannot be reached. REQUIRES: `context` outlives it.
+  // Opens a stream to the member that answered last. Null: the member cannot be reached. REQUIRES: `context` outlives
+  // the stream.
   std::unique_ptr<WatchStream> Watch(grpc::ClientContext& context);
 
-  // The next call and stream go to another member.
+  // Sends the next call and the next stream to another member.
   void Avoid();
 
   // "10.0.0.1:2379,10.0.0.2:2379".
@@ -70,7 +71,7 @@ class EtcdClient {
   size_t Preferred() const { return preferred_.load(std::memory_order_relaxed) % members_.size(); }
   grpc::Status Once(Member& member, absl::Time deadline, const Attempt& attempt);
   grpc::Status OverMembers(absl::Time deadline, const Attempt& attempt);
-  // The token of the user; empty: there is no user, or it could not be had.
+  // The token of the user. Empty: no user is configured, or the member gave no token.
   std::string Token(Member& member, absl::Time deadline);
   void ForgetToken();
 

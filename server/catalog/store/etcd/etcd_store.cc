@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "estimator/base/errors.h"
-#include "server/catalog/store/etcd/record.pb.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -20,7 +20,11 @@ using etcdserverpb::RangeResponse;
 constexpr absl::Duration kReadTimeout = absl::Seconds(2);
 constexpr absl::Duration kWholeTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
-constexpr int64_t kPage = 1000;
+// Keys of a page: etcd bounds a reply by keys alone, and a reply has to come within one attempt of a call. A hundred of
+// the largest entries are 26 MB. Larger values, as others may put there, make the next page smaller.
+constexpr int64_t kFirstPage = 8;
+constexpr int64_t kMaxPage = 100;
+constexpr int64_t kPageBytes = int64_t{8} << 20;
 // "foretoken 1 8f3a01c2": the value of the key that describes the store.
 constexpr char kLayout[] = "foretoken";
 constexpr int kLayoutVersion = 1;
@@ -31,6 +35,11 @@ bool IsKnownVersion(const std::string& version) {
   int major = 0, minor = 0;
   return parts.size() >= 2 && absl::SimpleAtoi(parts[0], &major) && absl::SimpleAtoi(parts[1], &minor) && major == 3 &&
          minor >= 4;
+}
+
+int64_t NextPage(const RangeResponse& page) {
+  const auto bytes = static_cast<int64_t>(page.ByteSizeLong());
+  return std::clamp<int64_t>(kPageBytes * page.kvs_size() / std::max<int64_t>(bytes, 1), 1, kMaxPage);
 }
 
 absl::StatusOr<std::string> ReadStoreId(const std::string& value) {
@@ -47,15 +56,20 @@ absl::StatusOr<std::string> ReadStoreId(const std::string& value) {
 }  // namespace
 
 absl::Status EtcdStore::Error(std::string_view doing, const grpc::Status& status) const {
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store etcd:", client_->name(), ": ", std::string(doing), ": ",
-                              status.error_message().empty() ? "no answer in time" : status.error_message()));
+  const std::string why = status.error_message().empty() ? "no answer in time" : status.error_message();
+  // What gRPC says of a connection names its address; what etcd says of a request does not.
+  const bool answered = status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                        status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED ||
+                        status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+                        status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+  return StoreFault(absl::StrCat("etcd: ", std::string(doing), ": ", answered ? why : "no answer"),
+                    absl::StrCat("etcd:", client_->name(), answered ? "" : ": ", answered ? "" : why));
 }
 
-absl::StatusOr<std::unique_ptr<EtcdStore>> EtcdStore::Open(const EtcdOptions& options) {
+absl::StatusOr<std::unique_ptr<EtcdStore>> EtcdStore::Open(const EtcdOptions& options, const StoreLimits& limits) {
   absl::StatusOr<std::unique_ptr<EtcdClient>> client = EtcdClient::Make(options);
   if (!client.ok()) return client.status();
-  auto store = std::unique_ptr<EtcdStore>(new EtcdStore(*std::move(client), options));
+  auto store = std::unique_ptr<EtcdStore>(new EtcdStore(*std::move(client), options, limits));
   if (absl::Status status = store->Prepare(); !status.ok()) return status;
   return store;
 }
@@ -119,7 +133,7 @@ absl::StatusOr<StoreContents> EtcdStore::ReadAll() {
   RangeRequest& first = *txn.add_success()->mutable_request_range();
   first.set_key(keys_.Entries());
   first.set_range_end(RangeEnd(keys_.Entries()));
-  first.set_limit(kPage);
+  first.set_limit(kFirstPage);
   etcdserverpb::TxnResponse response;
   if (grpc::Status status = client_->ReadTxn(txn, deadline, response); !status.ok()) return Error("read", status);
   const absl::StatusOr<std::string> store_id = StoreId(response.responses(0).response_range(), deadline);
@@ -128,29 +142,35 @@ absl::StatusOr<StoreContents> EtcdStore::ReadAll() {
   const RangeResponse& page = response.responses(2).response_range();
   StoreContents contents{.entries = {}, .revision = head.kvs_size() == 0 ? 0 : head.kvs(0).mod_revision()};
   for (const mvccpb::KeyValue& kv : page.kvs()) contents.entries.push_back(keys_.Decode(kv, *store_id));
-  if (page.more()) {
-    absl::Status status =
-        ReadPages(response.header().revision(), page.kvs(page.kvs_size() - 1).key(), deadline, contents, *store_id);
-    if (!status.ok()) return status;
-  }
+  const absl::Status rest =
+      ReadPages(keys_.Entries(), response.header().revision(), &page, deadline,
+                [&](const mvccpb::KeyValue& kv) { contents.entries.push_back(keys_.Decode(kv, *store_id)); });
+  if (!rest.ok()) return rest;
   for (const StoredEntry& entry : contents.entries) contents.revision = std::max(contents.revision, entry.revision);
   if (watch_ != nullptr) watch_->KnownUpTo(contents.revision, response.header().revision(), *store_id);
   return contents;
 }
 
-absl::Status EtcdStore::ReadPages(int64_t etcd_revision, std::string from, absl::Time deadline, StoreContents& contents,
-                                  const std::string& store_id) {
+absl::Status EtcdStore::ReadPages(const std::string& prefix, int64_t etcd_revision, const RangeResponse* first,
+                                  absl::Time deadline, const std::function<void(const mvccpb::KeyValue&)>& take) {
+  RangeRequest request;
+  request.set_key(prefix);
+  request.set_range_end(RangeEnd(prefix));
+  request.set_limit(kFirstPage);
+  request.set_revision(etcd_revision);
+  RangeResponse page;
+  if (first != nullptr) {
+    if (!first->more() || first->kvs_size() == 0) return absl::OkStatus();
+    request.set_key(first->kvs(first->kvs_size() - 1).key() + '\0');
+    request.set_limit(NextPage(*first));
+  }
   for (bool more = true; more;) {
-    RangeRequest request;
-    request.set_key(from + '\0');
-    request.set_range_end(RangeEnd(keys_.Entries()));
-    request.set_limit(kPage);
-    request.set_revision(etcd_revision);
-    RangeResponse response;
-    if (grpc::Status status = client_->Range(request, deadline, response); !status.ok()) return Error("read", status);
-    for (const mvccpb::KeyValue& kv : response.kvs()) contents.entries.push_back(keys_.Decode(kv, store_id));
-    more = response.more() && response.kvs_size() > 0;
-    if (more) from = response.kvs(response.kvs_size() - 1).key();
+    if (grpc::Status status = client_->Range(request, deadline, page); !status.ok()) return Error("read", status);
+    for (const mvccpb::KeyValue& kv : page.kvs()) take(kv);
+    more = page.more() && page.kvs_size() > 0;
+    if (!more) break;
+    request.set_key(page.kvs(page.kvs_size() - 1).key() + '\0');
+    request.set_limit(NextPage(page));
   }
   return absl::OkStatus();
 }
@@ -164,8 +184,8 @@ absl::StatusOr<std::vector<StoredRevision>> EtcdStore::ReadHistory(EntryKind kin
   etcdserverpb::TxnRequest txn;
   txn.add_success()->mutable_request_range()->set_key(keys_.Store());
   RangeRequest& range = *txn.add_success()->mutable_request_range();
-  range.set_key(keys_.History(kind, id));
-  range.set_range_end(RangeEnd(range.key()));
+  range.set_key(keys_.HistoryBegin(kind, id));
+  range.set_range_end(keys_.HistoryEnd(kind, id));
   range.set_sort_order(RangeRequest::DESCEND);
   etcdserverpb::TxnResponse response;
   const absl::Time deadline = absl::Now() + kReadTimeout;
@@ -174,21 +194,7 @@ absl::StatusOr<std::vector<StoredRevision>> EtcdStore::ReadHistory(EntryKind kin
   if (!store_id.ok()) return store_id.status();
   std::vector<StoredRevision> history;
   for (const mvccpb::KeyValue& kv : response.responses(1).response_range().kvs()) {
-    store::EntryRecord record;
-    if (!record.ParseFromString(kv.value())) continue;
-    StoredRevision one{kv.mod_revision(),
-                       SequenceOf(kv.key()),
-                       absl::FromUnixMicros(record.update_time_us()),
-                       record.author(),
-                       record.peer(),
-                       static_cast<WriteAction>(record.action()),
-                       std::nullopt,
-                       ""};
-    if (record.has_value()) {
-      one.value = record.value();
-      one.etag = EtagOf(*store_id, one.revision);
-    }
-    history.push_back(std::move(one));
+    history.push_back(keys_.DecodeRevision(kind, id, kv, *store_id));
   }
   return history;
 }

@@ -1,8 +1,8 @@
 // The shared store: an etcd cluster of version 3.4 or later, for replicas on many hosts (etcd_keys.h has the layout).
 //
-// A write is one transaction that compares what was read before, so that of several writers one wins, and that is
-// never made twice: a writer that lost its answer looks for its own write before it tries again. Reads are
-// linearizable. All survive the loss of a minority of members; without a majority they fail by their deadline.
+// A write is one transaction that compares what was read before it, so that one of several writers wins. No write is
+// made twice, because a writer that lost its answer looks for its own write before it tries again. Reads are
+// linearizable. All calls survive the loss of a minority of members. Without a majority they fail by their deadline.
 #ifndef FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
 #define FORETOKEN_SERVER_CATALOG_STORE_ETCD_ETCD_STORE_H_
 
@@ -25,7 +25,7 @@ class EtcdStore : public CatalogStore {
  public:
   // Errors: kStoreUnavailable: no majority of members answers, none is an etcd of version 3.4 or later, or the prefix
   // holds the layout of a newer program.
-  static absl::StatusOr<std::unique_ptr<EtcdStore>> Open(const EtcdOptions& options);
+  static absl::StatusOr<std::unique_ptr<EtcdStore>> Open(const EtcdOptions& options, const StoreLimits& limits = {});
 
   std::string_view kind() const override { return "etcd"; }
   absl::StatusOr<StoreContents> ReadAll() override;
@@ -36,9 +36,12 @@ class EtcdStore : public CatalogStore {
   void OnChange(std::function<void()> changed) override;
 
  private:
-  // What a write has to know before it is tried.
+  // What a write reads before it is tried.
   struct Before {
     std::string store_id;
+    int64_t head_revision = 0;  // 0: nothing was ever written
+    std::string head_value;
+    int64_t etcd_revision = 0;     // at which all this is so
     int64_t entry_revision = 0;    // 0: nothing is registered
     int64_t request_revision = 0;  // 0: the request id is not known
     std::string request_value;
@@ -47,28 +50,41 @@ class EtcdStore : public CatalogStore {
   };
   enum class Outcome { kWritten, kOthersWereFaster, kNotTaken, kLeaseIsGone, kInDoubt };
 
-  EtcdStore(std::unique_ptr<EtcdClient> client, const EtcdOptions& options)
-      : client_(std::move(client)), keys_(options.prefix) {}
+  EtcdStore(std::unique_ptr<EtcdClient> client, const EtcdOptions& options, const StoreLimits& limits)
+      : client_(std::move(client)), keys_(options.prefix), limits_(limits) {}
 
   absl::Status Prepare();
-  absl::Status ReadPages(int64_t etcd_revision, std::string from, absl::Time deadline, StoreContents& contents,
-                         const std::string& store_id);
-  // The store's id, read beside other keys; made anew where it is not there.
+  // All keys under `prefix` at a revision of etcd, or those that come after `first`, where it is not null.
+  absl::Status ReadPages(const std::string& prefix, int64_t etcd_revision, const etcdserverpb::RangeResponse* first,
+                         absl::Time deadline, const std::function<void(const mvccpb::KeyValue&)>& take);
+  // The store's id, which was read beside other keys. Makes one where the store has none.
   absl::StatusOr<std::string> StoreId(const etcdserverpb::RangeResponse& read, absl::Time deadline);
 
   absl::StatusOr<Before> ReadBefore(const StoreWrite& write, bool whole_history, absl::Time deadline);
   absl::StatusOr<std::optional<StoreWriteResult>> FindReplay(const StoreWrite& write, const Before& before) const;
   std::optional<StoreWriteResult> FindOwn(const StoreWrite& write, const Before& before, uint64_t write_id) const;
+  // The write's own part of the transaction; the head comes with the room that is left.
   etcdserverpb::TxnRequest MakeTxn(const StoreWrite& write, const Before& before, uint64_t write_id,
                                    int64_t lease) const;
+  // Adds the head to the transaction, with what the store holds after it, if there is room.
+  absl::Status AddHead(const StoreWrite& write, const Before& before, absl::Time deadline,
+                       etcdserverpb::TxnRequest& txn);
+  // What the store held when `before` was read, by the head or by counting; `anew`: by counting, if that was not done
+  // just now.
+  absl::StatusOr<StoreUsage> UsageOf(const Before& before, bool anew, absl::Time deadline);
+  absl::StatusOr<StoreUsage> Count(int64_t etcd_revision, absl::Time deadline);
   absl::StatusOr<Outcome> Try(const etcdserverpb::TxnRequest& txn, absl::Time deadline, int64_t& revision);
-  // A lease that lives as long as request ids are remembered, shared by the writes of an hour; 0 without a request id.
+  // A lease that lives as long as request ids are remembered. The writes of an hour share it. 0: no request id.
   absl::StatusOr<int64_t> LeaseFor(const StoreWrite& write, absl::Time deadline);
   void ForgetLease();
   absl::Status Error(std::string_view doing, const grpc::Status& status) const;
 
   const std::unique_ptr<EtcdClient> client_;
   const EtcdKeys keys_;
+  const StoreLimits limits_;
+  absl::Mutex usage_mutex_;
+  StoreUsage usage_ ABSL_GUARDED_BY(usage_mutex_);  // as last counted
+  absl::Time counted_ ABSL_GUARDED_BY(usage_mutex_) = absl::InfinitePast();
   absl::Mutex lease_mutex_;
   int64_t lease_ ABSL_GUARDED_BY(lease_mutex_) = 0;
   absl::Time lease_granted_ ABSL_GUARDED_BY(lease_mutex_) = absl::InfinitePast();

@@ -7,18 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "estimator/base/errors.h"
+#include "server/catalog/store/checksum.h"
 #include "server/catalog/store/etcd/etcd_store.h"
 #include "server/catalog/store/etcd/record.pb.h"
+#include "server/catalog/store/store_fault.h"
 
 namespace foretoken::catalog {
 namespace {
 
 using etcdserverpb::Compare;
 using etcdserverpb::RangeRequest;
+using etcdserverpb::RangeResponse;
 using etcdserverpb::TxnRequest;
 
 constexpr int kFormatVersion = 1;
 constexpr absl::Duration kLeaseAge = absl::Hours(1);  // a lease is shared for this long
+constexpr int64_t kLastSequence = 9'999'999'999;      // that keys of the history have digits for
 
 uint64_t RandomWriteId() {
   absl::BitGen random;
@@ -77,19 +81,21 @@ absl::StatusOr<StoreWriteResult> EtcdStore::Write(const StoreWrite& write) {
     if (before->entry_revision > 0) current = EtagOf(before->store_id, before->entry_revision);
     // A refusal is final even in doubt: what the earlier try compared with is no more, so it can never succeed.
     if (absl::Status status = CheckPrecondition(write, current); !status.ok()) return status;
-    if (write.dry_run) return StoreWriteResult{"", 0, write.now, write.value};
-    const absl::StatusOr<int64_t> lease = LeaseFor(write, deadline);
+    const absl::StatusOr<int64_t> lease = write.dry_run ? 0 : LeaseFor(write, deadline);
     if (!lease.ok()) return WithOutcome(lease.status(), outcome());
+    TxnRequest txn = MakeTxn(write, *before, write_id, *lease);
+    if (absl::Status status = AddHead(write, *before, deadline, txn); !status.ok()) {
+      return WithOutcome(status, outcome());
+    }
+    if (write.dry_run) return StoreWriteResult{"", 0, write.now, write.value};
     int64_t revision = 0;
-    const absl::StatusOr<Outcome> tried = Try(MakeTxn(write, *before, write_id, *lease), deadline, revision);
+    const absl::StatusOr<Outcome> tried = Try(txn, deadline, revision);
     if (!tried.ok()) return WithOutcome(tried.status(), outcome());
     if (*tried == Outcome::kWritten) return ResultOf(write, before->store_id, revision);
     if (*tried == Outcome::kLeaseIsGone) ForgetLease();
     in_doubt = in_doubt || *tried == Outcome::kInDoubt;
   }
-  return WithOutcome(Refusal(Reason::kStoreUnavailable, "",
-                             absl::StrCat("catalog store etcd:", client_->name(), ": no answer in time")),
-                     outcome());
+  return WithOutcome(StoreFault("etcd: no answer in time", absl::StrCat("etcd:", client_->name())), outcome());
 }
 
 absl::StatusOr<EtcdStore::Before> EtcdStore::ReadBefore(const StoreWrite& write, bool whole_history,
@@ -100,24 +106,34 @@ absl::StatusOr<EtcdStore::Before> EtcdStore::ReadBefore(const StoreWrite& write,
   entry.set_key(keys_.Entry(write.kind, write.id));
   entry.set_keys_only(true);
   RangeRequest& history = *txn.add_success()->mutable_request_range();
-  history.set_key(keys_.History(write.kind, write.id));
-  history.set_range_end(RangeEnd(history.key()));
+  history.set_key(keys_.HistoryBegin(write.kind, write.id));
+  history.set_range_end(keys_.HistoryEnd(write.kind, write.id));
   history.set_sort_order(RangeRequest::DESCEND);
   history.set_limit(whole_history ? 0 : 1);
   history.set_keys_only(!whole_history);
+  txn.add_success()->mutable_request_range()->set_key(keys_.Head());
   if (!write.request_id.empty()) txn.add_success()->mutable_request_range()->set_key(keys_.Request(write.request_id));
   etcdserverpb::TxnResponse response;
   if (grpc::Status status = client_->ReadTxn(txn, deadline, response); !status.ok()) return Error("read", status);
   const absl::StatusOr<std::string> store_id = StoreId(response.responses(0).response_range(), deadline);
   if (!store_id.ok()) return store_id.status();
-  Before before{.store_id = *store_id};
+  Before before{.store_id = *store_id, .etcd_revision = response.header().revision()};
   const auto& entries = response.responses(1).response_range().kvs();
   if (!entries.empty()) before.entry_revision = entries[0].mod_revision();
   const auto& revisions = response.responses(2).response_range().kvs();
   before.history.assign(revisions.begin(), revisions.end());
   if (!revisions.empty()) before.last_sequence = SequenceOf(revisions[0].key());
-  if (response.responses_size() > 3 && response.responses(3).response_range().kvs_size() > 0) {
-    const mvccpb::KeyValue& request = response.responses(3).response_range().kvs(0);
+  if (!revisions.empty() && (before.last_sequence < 1 || before.last_sequence >= kLastSequence)) {
+    return Refusal(Reason::kStoreUnavailable, "",
+                   absl::StrCat("catalog store etcd: the history of \"", write.id, "\" ends in a foreign key, \"",
+                                PrintableName(revisions[0].key()), "\""));
+  }
+  if (const RangeResponse& head = response.responses(3).response_range(); head.kvs_size() > 0) {
+    before.head_revision = head.kvs(0).mod_revision();
+    before.head_value = head.kvs(0).value();
+  }
+  if (response.responses_size() > 4 && response.responses(4).response_range().kvs_size() > 0) {
+    const mvccpb::KeyValue& request = response.responses(4).response_range().kvs(0);
     before.request_revision = request.mod_revision();
     before.request_value = request.value();
   }
@@ -127,7 +143,9 @@ absl::StatusOr<EtcdStore::Before> EtcdStore::ReadBefore(const StoreWrite& write,
 absl::StatusOr<std::optional<StoreWriteResult>> EtcdStore::FindReplay(const StoreWrite& write,
                                                                       const Before& before) const {
   store::RequestRecord record;
-  if (before.request_revision == 0 || !record.ParseFromString(before.request_value)) return std::nullopt;
+  if (before.request_revision == 0) return std::nullopt;
+  const Seal seal = CheckSeal(before.request_value, SealName(write.request_id));
+  if (!record.ParseFromString(before.request_value) || seal == Seal::kBroken) return DamagedAnswer(write);
   const absl::Time first = absl::FromUnixMicros(record.update_time_us());
   if (first < write.now - kRequestIdLifetime) return std::nullopt;
   if (absl::Status status = CheckReplay(write, record.payload_digest()); !status.ok()) return status;
@@ -154,7 +172,8 @@ etcdserverpb::TxnRequest EtcdStore::MakeTxn(const StoreWrite& write, const Befor
   const std::string entry_key = keys_.Entry(write.kind, write.id);
   const int64_t sequence = before.last_sequence + 1;
   const std::string revision_key = keys_.Revision(write.kind, write.id, sequence);
-  const std::string record = RecordOf(write, sequence, write_id).SerializeAsString();
+  const std::string record =
+      Sealed(RecordOf(write, sequence, write_id).SerializeAsString(), SealName(write.kind, write.id));
   TxnRequest txn;
   AddCompare(txn, entry_key, before.entry_revision);
   AddCompare(txn, revision_key, 0);  // registered and deleted meanwhile is a change too
@@ -164,10 +183,9 @@ etcdserverpb::TxnRequest EtcdStore::MakeTxn(const StoreWrite& write, const Befor
     txn.add_success()->mutable_request_delete_range()->set_key(entry_key);
   }
   AddPut(txn, revision_key, record, 0);
-  AddPut(txn, keys_.Head(), "", 0);
   if (sequence > kKeptRevisions) {
     etcdserverpb::DeleteRangeRequest& prune = *txn.add_success()->mutable_request_delete_range();
-    prune.set_key(keys_.History(write.kind, write.id));
+    prune.set_key(keys_.HistoryBegin(write.kind, write.id));
     prune.set_range_end(keys_.Revision(write.kind, write.id, sequence - kKeptRevisions + 1));
   }
   if (!write.request_id.empty()) {
@@ -176,7 +194,8 @@ etcdserverpb::TxnRequest EtcdStore::MakeTxn(const StoreWrite& write, const Befor
     if (write.value) request.set_value(*write.value);
     request.set_update_time_us(absl::ToUnixMicros(write.now));
     AddCompare(txn, keys_.Request(write.request_id), before.request_revision);
-    AddPut(txn, keys_.Request(write.request_id), request.SerializeAsString(), lease);
+    AddPut(txn, keys_.Request(write.request_id), Sealed(request.SerializeAsString(), SealName(write.request_id)),
+           lease);
   }
   return txn;
 }

@@ -1,0 +1,27 @@
+// How much CPU time an estimate takes, told from its scenario before it is made, so that a call of many estimates can
+// be refused before it begins.
+//
+//   if (points * CpuTimeOf(scenario) > budget) ...
+//
+// A class of cost rather than a prediction: it counts the steps that the policy evaluates at most, at the price of a
+// step. Measured times are up to that, on a core of 2025 (tests/bench/cost_search.cc; docs/model/search.md).
+#ifndef FORETOKEN_ESTIMATOR_METHODS_CPU_TIME_H_
+#define FORETOKEN_ESTIMATOR_METHODS_CPU_TIME_H_
+
+#include "estimator/base/units.h"
+#include "estimator/scenario/scenario.h"
+
+namespace foretoken {
+
+// No estimate takes more, whatever its scenario.
+inline constexpr Seconds kMostCpuTime(1e-3);
+
+// A point of an OutputRow.
+inline constexpr Seconds kCpuTimeOfRowPoint(0.2e-6);
+
+// Without latencies of single tokens and operators. At most kMostCpuTime. REQUIRES: as ComputeEstimate.
+Seconds CpuTimeOf(const Scenario& scenario);
+
+}  // namespace foretoken
+
+#endif  // FORETOKEN_ESTIMATOR_METHODS_CPU_TIME_H_
