@@ -21,14 +21,14 @@ class Certificates:
                 "-keyout", self.ca_key, "-out", self.ca)
         self.issue("DNS:tester,IP:127.0.0.1")
 
-    def issue(self, names):
+    def issue(self, names, days=2):
         """A new pair in place of the last."""
         request, extensions = os.path.join(self.folder, "request.pem"), os.path.join(self.folder, "extensions")
         openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", self.key, "-out", request)
         with open(extensions, "w", encoding="ascii") as file:
             file.write(f"subjectAltName={names}\nextendedKeyUsage=serverAuth,clientAuth\n")
-        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days", "2",
-                "-extfile", extensions, "-out", self.cert)
+        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days",
+                str(days), "-extfile", extensions, "-out", self.cert)
 
     def channel_credentials(self):
         def read(path):
