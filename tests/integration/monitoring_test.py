@@ -104,7 +104,7 @@ class Monitoring(unittest.TestCase):
             for title, expression in expressions():
                 self.meets(prometheus, title, expression.replace("$__rate_interval", "1m").replace("$job", "foretoken"))
             rules = prometheus.ask("rules")["groups"][0]["rules"]
-            self.assertEqual(len(rules), 11)
+            self.assertEqual(len(rules), 14)
             for rule in rules:
                 self.assertEqual((rule["health"], rule["state"]), ("ok", "inactive"), rule["name"])
                 for name in re.findall(r"\b(?:foretoken|grpc_server)_\w+", rule["query"]):
