@@ -52,7 +52,7 @@ ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, 
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(absl::Duration, max_cpu_per_call, absl::Seconds(200), "most CPU time of one sweep, batch or search");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
-ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
+ABSL_FLAG(int, max_concurrent_streams, 100, "most calls at once on one connection");
 ABSL_FLAG(int, work_threads, 0, "large calls that compute at once; 0: as many as there are cores, at least 2");
 ABSL_RETIRED_FLAG(int, sweep_threads, 2, "see --work_threads");
 ABSL_FLAG(absl::Duration, max_queue_wait, absl::Seconds(10), "a large call that would wait longer is refused at once");

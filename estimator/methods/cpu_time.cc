@@ -9,7 +9,7 @@ namespace foretoken {
 namespace {
 
 // Everything but steps and their sums: the step model, memory, metrics, warnings.
-constexpr Seconds kRest(6e-6);
+constexpr Seconds kRest(4e-6);
 constexpr Seconds kQuantile(30e-9);        // of an output length distribution, each time that a batch's length is asked
 constexpr Seconds kArrival(60e-9);         // of those that a batching window counts
 constexpr Seconds kAttentionChunks(3e-6);  // a sum of decode steps over attention chunks
@@ -30,11 +30,15 @@ bool HasAttentionChunks(const Model& model) { return model.sliding_window && mod
 // Chunks that a sum over a prompt evaluates (phases/prefill.h).
 double SummedChunks(const Scenario& s) {
   const double fresh = s.workload.fresh_tokens();
-  double chunk = ChunkTokens(s.workload, s.deployment).value_or(s.workload.prompt_tokens);
-  if (s.live_load) chunk = std::min<double>(chunk, s.live_load->max_num_batched_tokens.value_or(kStepTokens));
-  if (s.live_load && s.live_load->running_sequences) chunk = 1;  // what they leave of a step may be one token
-  const double chunks = std::ceil(fresh / std::max(1.0, chunk));
-  return std::min(chunks, HasAttentionChunks(*s.model) || s.workload.prefills_on_arrival() ? 96.0 : 33.0);
+  double chunk = ChunkTokens(s.workload, s.deployment).value_or(s.live_load ? kStepTokens : s.workload.prompt_tokens);
+  if (s.live_load && s.live_load->max_num_batched_tokens) {  // less what the running sequences take of it
+    chunk = std::min<double>(chunk, *s.live_load->max_num_batched_tokens - s.live_load->running_sequences.value_or(0));
+  }
+  const double queued =
+      s.live_load ? s.live_load->queued_prefill_tokens.value_or(0) + s.live_load->in_flight_prefill_tokens.value_or(0)
+                  : 0;
+  const double chunks = std::ceil((fresh + queued) / std::max(1.0, chunk));
+  return std::min(chunks, HasAttentionChunks(*s.model) || s.workload.prefills_on_arrival() ? 256.0 : 33.0);
 }
 
 class CpuTime {
@@ -43,7 +47,9 @@ class CpuTime {
       : s_(s), prices_(PricesOf(s.deployment)), models_(s.speculation ? 2 : 1), chunks_(SummedChunks(s)) {}
 
   // One sum over the steps of a prompt, by each model.
-  Seconds Sum() const { return models_ * (3 * prices_.step + chunks_ * prices_.chunk); }
+  Seconds Sum() const {
+    return chunks_ > 1 ? models_ * (3 * prices_.step + chunks_ * prices_.chunk) : models_ * prices_.step;
+  }
 
   // The prefill of a batch: over a pipeline, with microbatches of several sizes.
   Seconds Prefill() const {

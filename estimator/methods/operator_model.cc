@@ -97,14 +97,28 @@ Replica MakeReplica(const Scenario& scenario, const StepModel& model, const Capa
   return replica;
 }
 
+// The first token and the decode steps one by one. The estimate takes all steps together, exact to a few parts in a
+// thousand: each step is taken in that proportion, so that the latencies sum to E2E.
+void FillTokenLatencies(const Served& served, std::vector<Seconds>& latencies) {
+  latencies.push_back(served.prefill.Total());
+  Seconds sum;
+  for (double j = 1; j <= served.decode_steps; ++j) {
+    latencies.push_back(served.step(j).Total());
+    sum += latencies.back();
+  }
+  if (!(sum > Seconds(0))) return;
+  constexpr double kRounding = 1e-12;
+  const double share = served.decode.Total() / sum;
+  if (std::abs(share - 1) <= kRounding) return;
+  for (size_t i = 1; i < latencies.size(); ++i) latencies[i] = latencies[i] * share;
+}
+
 void FillDetail(const Replica& replica, const Served& served, const Detail& detail, Estimate& estimate) {
   estimate.prefill_operators.clear();
   estimate.decode_operators.clear();
   estimate.token_latencies.clear();
   if (detail.operators) FillOperators(replica, served, estimate);
-  if (!detail.token_latencies) return;
-  estimate.token_latencies.push_back(served.prefill.Total());
-  for (double j = 1; j <= served.decode_steps; ++j) estimate.token_latencies.push_back(served.step(j).Total());
+  if (detail.token_latencies) FillTokenLatencies(served, estimate.token_latencies);
 }
 
 Provenance ProvenanceOf(const Calibration& calibration) {

@@ -20,7 +20,7 @@ bool IsCovered(const Scenario& scenario) {
   const bool by_operators = scenario.method == Method::kOperatorModel || scenario.method == Method::kSpeedOfLight ||
                             (scenario.method == Method::kBestAvailable && (profile == nullptr || profile->superseded));
   return by_operators && scenario.model->unsupported_reason.empty() && scenario.workload.output_tokens > 1 &&
-         Covers(scenario, Scope::kOutputRow);
+         PolicyOf(scenario) == Scope::kStatic && Covers(scenario, Scope::kOutputRow);
 }
 
 // Inputs that the times of all points share.

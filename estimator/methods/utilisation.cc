@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimator/phases/memory_use.h"
+#include "estimator/step/machine.h"
 
 namespace foretoken {
 namespace {
@@ -25,11 +26,15 @@ Reads StepReads(const StepModel& model, const RunningBatch& batch, const Steps& 
   return reads;
 }
 
-// The same for a speculative step, per token that it yields.
+// The same for a speculative step, per token that it yields. The draft model runs the microbatches of the model: over
+// another number of stages, a device of it reads for as many more or fewer sequences.
 Reads RoundReads(const Replica& replica, const RunningBatch& batch, const Steps& steps) {
   const Speculator& s = *replica.speculator;
   const Reads verify = StepReads(replica.model, batch, steps, s.draft_tokens + 1);
-  const Reads draft = StepReads(s.draft, batch, steps);
+  RunningBatch drafted = batch;
+  drafted.running *= s.draft.shard.stages / replica.model.shard.stages;
+  drafted.read *= s.draft.shard.stages / replica.model.shard.stages;
+  const Reads draft = StepReads(s.draft, drafted, steps);
   return {.weights = (verify.weights + s.draft_tokens * draft.weights) / s.accepted,
           .kv = (verify.kv + s.draft_tokens * draft.kv) / s.accepted};
 }
@@ -51,6 +56,13 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
   return mean;
 }
 
+// The highest peak that a prefill computes at: attention and the LM head may run in a wider dtype than the other
+// matrix products, and on some devices that is the faster one.
+FlopsPerSecond HighestPeak(const Hardware& hardware, Dtype activation, const StepModel& model) {
+  const absl::StatusOr<Peak> wide = PeakFor(hardware, ComputeDtype(Dtype::kBf16, activation), nullptr);
+  return wide.ok() ? std::max(model.machine.matrix_peak, wide->rate) : model.machine.matrix_peak;
+}
+
 }  // namespace
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
@@ -68,12 +80,15 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
                         .prefill_prior = static_cast<double>(w.cached_prefix_tokens),
                         .logits_rows = served.prefilled};
   const StepModel& model = replica.prefill_pool != nullptr ? replica.prefill_pool->model : replica.model;
+  const Scenario& on = replica.prefill_pool != nullptr ? replica.prefill_pool->scenario : replica.scenario;
+  FlopsPerSecond peak = HighestPeak(*on.hardware, on.deployment.activation_dtype, model);
   Flops flops = StepFlops(model, shape) / model.shard.stages;
   if (replica.speculator != nullptr) {
     const StepModel& draft = replica.speculator->draft;
     flops += StepFlops(draft, shape) / draft.shard.stages;
+    peak = std::max(peak, HighestPeak(*on.hardware, on.speculation->deployment.activation_dtype, draft));
   }
-  return flops / served.prefill_work.Total() / model.machine.matrix_peak;
+  return flops / served.prefill_work.Total() / peak;
 }
 
 }  // namespace foretoken

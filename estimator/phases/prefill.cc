@@ -118,8 +118,9 @@ WholeChunks::WholeChunks(const StepModel& model, const PrefillShape& shape, cons
 TimeParts WholeChunks::Sum(double first, double last) const {
   if (last < first) return {};
   if (window_ <= 0) return PanelSum(*this, first, last);
-  const bool divides = std::fmod(window_, size_) == 0;
-  if (last - first + 1 <= kSawtooth.slow || !divides) return PanelSum(*this, first, last, kSawtooth);
+  constexpr double kFew = 96;
+  const bool whole = std::fmod(window_, size_) == 0;
+  if (last - first + 1 <= kFew || !whole) return PanelSum(*this, first, last, kSawtooth);
   return SumOfRises(first, last, window_ / size_);
 }
 

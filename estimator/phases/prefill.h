@@ -43,8 +43,8 @@ class WholeChunks {
   TimeParts operator()(double index) const { return curve_.Step(prior_ + index * size_); }
 
   // Of the chunks first, first + 1, ..., last. Sampled past 32 chunks. Where layers attend within their own attention
-  // chunk only, the prior context rises and falls: past 96 chunks, a few of its rises are taken where their length is a
-  // whole number of chunks, else samples. Empty: zero. REQUIRES: whole numbers.
+  // chunk only, the prior context rises and falls: where a rise is a whole number of chunks, a few rises are taken past
+  // 96 chunks, else samples past 256. Empty: zero. REQUIRES: whole numbers.
   TimeParts Sum(double first, double last) const;
 
  private:

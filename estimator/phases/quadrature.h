@@ -51,7 +51,7 @@ struct Fineness {
 inline constexpr Fineness kSmooth = {.slow = 32, .panels = 8};
 // For a function that rises and falls many times. A prime number of panels keeps them from falling in step with it. The
 // panels take as many evaluations as the longest sum that is taken one by one.
-inline constexpr Fineness kSawtooth = {.slow = 96, .panels = 31};
+inline constexpr Fineness kSawtooth = {.slow = 256, .panels = 83};
 // For a line with slight bends.
 inline constexpr Fineness kAlmostLine = {.slow = 8, .panels = 2};
 

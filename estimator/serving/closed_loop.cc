@@ -77,6 +77,13 @@ void AddWaits(const Replica& replica, double others, double together, Served& se
   served.decode.queueing += while_decoding;
 }
 
+// The most requests of the deployment whose prompts can be prefilled, if each step takes `together` and nothing else.
+double PromptsPerSecond(const Replica& replica, double together) {
+  const Seconds steps = MixedSteps(replica.model, PromptsOf(replica, together), {});
+  const double rate = together * replica.model.shard.stages / steps.value();  // infinite without tokens to prefill
+  return rate * replica.scenario.deployment.data_parallel;
+}
+
 // A cycle of the loop takes at least as long as loading the prefixes of all requests in it.
 void AddPrefixWait(const Replica& replica, double running, Served& served) {
   if (replica.model.efficiencies.speed_of_light) return;
@@ -118,7 +125,9 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
                 .running = std::min(running, together + std::floor(MostCoScheduled(replica, together))),
                 .held = HeldHalfway(w, running)};
   served.read = served.running;
-  FillPrompts(replica, together, served);
+  // At the speed of light a request waits for no other, not even for those whose prompts share its step.
+  const bool alone = replica.model.efficiencies.speed_of_light;
+  FillPrompts(replica, alone ? 1 : together, served);
   const DecodePhase decode(replica.model, w, served.running, replica.speculator);
   if (replica.speculator != nullptr) served.round = MeanRound(replica, served.running, served.decode_steps);
   served.decode = decode.Sum(served.decode_steps);
@@ -132,6 +141,7 @@ absl::StatusOr<Served> ServeClosedLoop(const Replica& replica, std::vector<Warni
   const Seconds on_replica = served.prefill.Total() + served.decode.Total();
   served.prefill.queueing += (capacity.batch / running - 1) * on_replica;
   served.requests_per_second = w.batch_size / (served.prefill.Total() + served.decode.Total()).value();
+  if (alone) served.requests_per_second = std::min(served.requests_per_second, PromptsPerSecond(replica, together));
   return served;
 }
 

@@ -28,7 +28,8 @@ double Completions::Made(double steps) const {
 }
 
 double Completions::MeanLeft(double first, double last) const {
-  return last > first ? (Made(last) - Made(first)) / (last - first) : Left(first);
+  // The bound removes what rounding leaves of a difference of large sums.
+  return last > first ? std::max(0.0, (Made(last) - Made(first)) / (last - first)) : Left(first);
 }
 
 double SlotRelease::Freed(double steps) const {

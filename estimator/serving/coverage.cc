@@ -366,8 +366,10 @@ bool States(const Scenario& scenario, Feature feature) { return RowOf(feature).s
 
 bool MeetsLiveLoad(const Scenario& scenario) {
   if (!scenario.live_load) return false;
-  const bool continuous = scenario.workload.batching == BatchingPolicy::kContinuous;
-  return continuous ? StatesPresent(*scenario.live_load) : !IsIdle(*scenario.live_load);
+  if (scenario.workload.batching == BatchingPolicy::kContinuous) return StatesPresent(*scenario.live_load);
+  if (!IsIdle(*scenario.live_load)) return true;
+  // An idle engine cuts a prompt into steps too. That shows where a pipeline works on several of them at once.
+  return scenario.deployment.pipeline_parallel > 1 && Covers(scenario, Scope::kLiveLoad);
 }
 
 Scope PolicyOf(const Scenario& scenario) {

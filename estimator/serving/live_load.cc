@@ -57,7 +57,6 @@ class Engine {
     return DecodeCurve(model_, Batch(sequences)).Sum(std::round(context) + 1, std::round(context) + steps);
   }
 
- private:
   // Sequences of one stage; a mean number lies between the values of the whole numbers around it.
   double Batch(double sequences) const {
     const double fewer = std::floor(sequences);
@@ -65,6 +64,7 @@ class Engine {
     return batch + (sequences - fewer) * (std::ceil((fewer + 1) / Stages()) - batch);
   }
 
+ private:
   const StepModel& model_;
   const Workload& w_;
   Deployment deployment_;
@@ -85,7 +85,9 @@ struct SharedBatch {
   // These steps, all shared: the mean number of sequences at their mean context.
   TimeParts Together(const Engine& engine, double first, double last) const {
     const double running = Running(first, last);
-    const double context = (running * running_context + joined * prompt) / (running + joined);
+    const double mean = (running * running_context + joined * prompt) / (running + joined);
+    // Over a pipeline the request may be alone in its microbatch: it then sees its own context, not the mean.
+    const double context = std::max(mean, prompt / engine.Batch(running + joined));
     return engine.Decode(running + joined, context + first, last - first);
   }
   // Shared steps in two halves, because the time of a step is not linear in the sequences.

@@ -153,11 +153,13 @@ Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequ
 Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
                                        v1::ListRevisionsResponse* response) {
   if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
-  return Serve(context, request, *deps_.metrics, deps_.writes, [=, this](const Call&) {
+  const auto answer = [=, this] {
     absl::Status status = rpc::ListRevisions(*request, *deps_.catalog, *response);
     if (RoleOf(*context, deps_) < ops::Role::kWrite) HideWriters(*response);
     return status;
-  });
+  };
+  return ServeLarge(context, request, deps_,
+                    AtStore(deps_, [=](const Call&) { return Held(context, response, answer); }));
 }
 
 Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,

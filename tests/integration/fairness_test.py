@@ -92,7 +92,7 @@ class Fairness(Driven):
 
     def test_a_search_beside_batches_of_a_thousand(self):
         for _ in range(2):
-            self.drive(self.server, "batch", candidates=1000, in_flight=300)
+            self.drive(self.server, "batch", candidates=1000, in_flight=300, connections=3)
         self.wait_for('grpc_server_started_total{grpc_service="foretoken.v1.EstimatorService",grpc_method="Batch', 600)
         self.soon(Caller(self.server, "other"), "EstimatorService/Solve", **search())
         self.soon(Caller(self.server), "EstimatorService/Solve", **search())  # the same caller: short work goes first
@@ -103,11 +103,11 @@ class Fairness(Driven):
             self.drive(self.server, "mix", connections=300, values=100, chunk_points=4096)
         self.wait_for("foretoken_sweep_points_total", 1e6)
         small = {"base": scenario(), "axes": [{"field": "workload.batch_size", "numbers": {"values": [1.0, 2.0, 3.0]}}]}
-        for _ in range(3):
-            began = time.monotonic()
+        began = time.monotonic()
+        for _ in range(5):
             _, messages = self.server.client.stream("EstimatorService/Sweep", **small)
             self.assertEqual([message.WhichOneof("part") for message in messages], ["header", "chunk", "summary"])
-            self.assertLess(time.monotonic() - began, SOON_SECONDS)
+        self.assertLess(time.monotonic() - began, SOON_SECONDS)
 
     def test_a_write_beside_nine_fits_on_trial(self):
         heavy = Caller(self.server, "heavy")
@@ -125,7 +125,7 @@ class Fairness(Driven):
 class Refusal(Driven):
     def refused(self, server, in_flight, timeout):
         """What a batch beside so many others of its caller is refused with: the call and its error."""
-        self.drive(server, "batch", candidates=1000, in_flight=in_flight)
+        self.drive(server, "batch", candidates=1000, in_flight=in_flight, connections=10)
         caller = Caller(server)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:

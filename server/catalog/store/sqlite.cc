@@ -111,9 +111,8 @@ absl::Status SqliteDatabase::CheckNotCut() {
   const absl::StatusOr<int64_t> pages = OneNumber("PRAGMA page_count");
   if (!pages.ok()) return pages.status();
   if (error || bytes == 0 || *pages > 0) return absl::OkStatus();
-  return Refusal(Reason::kStoreUnavailable, "",
-                 absl::StrCat("catalog store ", sqlite3_db_filename(database_.get(), "main"), ": the file has ", bytes,
-                              " bytes, less than a page: it was cut"));
+  return StoreFault(absl::StrCat("the file has ", bytes, " bytes, less than a page: it was cut"),
+                    sqlite3_db_filename(database_.get(), "main"));
 }
 
 bool SqliteDatabase::FailedCleanly() const {

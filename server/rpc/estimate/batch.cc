@@ -140,7 +140,8 @@ Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& momen
   std::array<bool, kNumParts> replaced = {};
   Seconds sum;
   for (int i = 0; i < request.candidates_size(); ++i) {
-    ReadCandidate(request, i, replaced, reader);
+    const std::string prefix = absl::StrCat("candidates[", i, "].");
+    ReadCandidate(request.base(), request.candidates(i), prefix, replaced, reader);
     const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
     sum += CpuTimeWithReading(scenario.ok() ? *scenario : nullptr);
   }

@@ -7,12 +7,14 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr int kMaxDegree = 1024;
+constexpr int kMaxRanks = kMaxDegree * kMaxDegree;  // over which experts are spread
+constexpr int kMaxNode = 1'000'000;                 // devices
 constexpr size_t kMaxEngineBytes = 128;
 
 void ReadExperts(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
   if (message.has_expert_parallel()) {
     const int64_t ranks = int64_t{deployment.tensor_parallel} * deployment.data_parallel;
-    deployment.expert_parallel = fields.Int("expert_parallel", message.expert_parallel(), 1);
+    deployment.expert_parallel = fields.Int("expert_parallel", message.expert_parallel(), 1, kMaxRanks);
     if (deployment.expert_parallel >= 1 && ranks % deployment.expert_parallel != 0) {
       fields.Fault("expert_parallel",
                    absl::StrCat(" ", deployment.expert_parallel,
@@ -56,7 +58,7 @@ void ReadEngine(const v1::Deployment& message, FieldChecker& fields, Deployment&
 
 void ReadNode(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
   if (message.has_devices_per_node()) {
-    deployment.devices_per_node = fields.Int("devices_per_node", message.devices_per_node(), 1);
+    deployment.devices_per_node = fields.Int("devices_per_node", message.devices_per_node(), 1, kMaxNode);
   }
   if (message.has_scale_out_bytes_per_second()) {
     deployment.scale_out =
@@ -87,7 +89,7 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   ReadNode(message, fields, deployment);
   ReadKernels(message, fields, deployment);
   if (message.has_prefill_chunk_tokens()) {
-    deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1);
+    deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1, kMaxTokens);
   }
   if (message.has_price_per_device_hour()) {
     deployment.price_per_device_hour = fields.NotNegative("price_per_device_hour", message.price_per_device_hour());

@@ -33,7 +33,7 @@ void ReadPrefix(const v1::Workload& message, FieldChecker& fields, Workload& wor
         BytesPerSecond(fields.Positive("prefix_load_bytes_per_second", message.prefix_load_bytes_per_second()));
   }
   if (!message.has_cached_prefix_tokens()) return;
-  workload.cached_prefix_tokens = fields.Int("cached_prefix_tokens", message.cached_prefix_tokens(), 0);
+  workload.cached_prefix_tokens = fields.Int("cached_prefix_tokens", message.cached_prefix_tokens(), 0, kMaxTokens);
   if (workload.cached_prefix_tokens <= 0) return;
   if (message.has_prompt_tokens() && workload.cached_prefix_tokens >= workload.prompt_tokens) {
     fields.Add("cached_prefix_tokens", absl::StrCat("cached_prefix_tokens ", workload.cached_prefix_tokens,
@@ -165,7 +165,7 @@ Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields) {
     workload.output_lengths = ReadOutputLengths(message.output_length_distribution(), fields);
   }
   if (message.has_parallel_prompt_tokens()) {
-    workload.parallel_prompt_tokens = fields.Int("parallel_prompt_tokens", message.parallel_prompt_tokens(), 1);
+    workload.parallel_prompt_tokens = fields.Int("parallel_prompt_tokens", message.parallel_prompt_tokens(), 1, kMaxTokens);
   }
   if (message.has_compute_utilization()) {
     workload.compute_utilization = fields.Share("compute_utilization", message.compute_utilization());
