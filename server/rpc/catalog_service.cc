@@ -48,9 +48,9 @@ CallStage AtStore(const ServiceDeps& deps, std::function<absl::Status(const Call
 }
 
 // Answers from the history, once the store has answered.
-template <typename Request, typename Response, typename Answer>
+template <typename Request, typename Response>
 Reactor* ReadStore(const ServiceDeps& deps, Context* context, const Request* request, Response* response,
-                   const Answer& answer) {
+                   absl::Status (*answer)(const Request&, catalog::Catalog&, Response&)) {
   if (Reactor* refused = RefusedReader(context, request, deps)) return refused;
   return ServeLarge(context, request, deps, AtStore(deps, [=, &deps](const Call&) {
                       return Held(context, response, [&] { return answer(*request, *deps.catalog, *response); });
@@ -152,14 +152,14 @@ Reactor* CatalogService::DeleteModel(Context* context, const v1::DeleteModelRequ
 
 Reactor* CatalogService::ListRevisions(Context* context, const v1::ListRevisionsRequest* request,
                                        v1::ListRevisionsResponse* response) {
-  const bool names_writers = RoleOf(*context, deps_) >= ops::Role::kWrite;
-  return ReadStore(deps_, context, request, response,
-                   [names_writers](const v1::ListRevisionsRequest& asked, catalog::Catalog& catalog,
-                                   v1::ListRevisionsResponse& revisions) {
-                     absl::Status status = rpc::ListRevisions(asked, catalog, revisions);
-                     if (!names_writers) HideWriters(revisions);
-                     return status;
-                   });
+  if (Reactor* refused = RefusedReader(context, request, deps_)) return refused;
+  const auto answer = [=, this] {
+    absl::Status status = rpc::ListRevisions(*request, *deps_.catalog, *response);
+    if (RoleOf(*context, deps_) < ops::Role::kWrite) HideWriters(*response);
+    return status;
+  };
+  return ServeLarge(context, request, deps_,
+                    AtStore(deps_, [=](const Call&) { return Held(context, response, answer); }));
 }
 
 Reactor* CatalogService::RollbackHardware(Context* context, const v1::RollbackHardwareRequest* request,
