@@ -52,14 +52,14 @@ ABSL_FLAG(std::string, check_catalog, "", "validate the catalog in this folder, 
 ABSL_FLAG(int64_t, max_sweep_points, 10'000'000, "most points of one sweep");
 ABSL_FLAG(absl::Duration, max_cpu_per_call, absl::Seconds(200), "most CPU time of one sweep, batch or search");
 ABSL_FLAG(int, max_message_bytes, 4 << 20, "largest request, bytes");
-ABSL_FLAG(int, max_concurrent_streams, 1000, "most calls at once on one connection");
+ABSL_FLAG(int, max_concurrent_streams, 100, "most calls at once on one connection");
 ABSL_FLAG(int, work_threads, 0, "large calls that compute at once; 0: as many as there are cores, at least 2");
 ABSL_RETIRED_FLAG(int, sweep_threads, 2, "see --work_threads");
 ABSL_FLAG(absl::Duration, max_queue_wait, absl::Seconds(10), "a large call that would wait longer is refused at once");
 ABSL_FLAG(int, max_large_calls, 4000, "most large calls at once");
 ABSL_FLAG(int, max_large_calls_per_caller, 1000, "most large calls of one caller at once");
-ABSL_FLAG(int64_t, max_large_call_bytes, 256 << 20, "most bytes of their requests");
-ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 64 << 20, "most bytes of the requests of one caller");
+ABSL_FLAG(int64_t, max_large_call_bytes, 512 << 20, "most bytes of memory of their requests");
+ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 128 << 20, "most bytes of memory of the requests of one caller");
 ABSL_FLAG(std::string, trusted_proxies, "",
           "addresses of proxies, comma-separated, whose x-forwarded-for names the caller; unix: who calls by a socket");
 ABSL_FLAG(absl::Duration, keepalive_time, absl::Seconds(60), "an idle connection is pinged this often");

@@ -1,6 +1,7 @@
 """deploy/compose: by the schema of the Compose Specification, by each program's own check of its configuration, and by
 what must agree between the files."""
 
+import ipaddress
 import json
 import os
 import re
@@ -46,6 +47,13 @@ class Compose(unittest.TestCase):
         command = SERVICES[REPLICAS[0]]["command"]
         self.assertEqual(unknown_flags(command), [])
         self.assertEqual(refusal(command), "")
+
+    def test_the_replicas_believe_the_proxy_whom_it_calls_for(self):
+        address = SERVICES["proxy"]["networks"]["serving"]["ipv4_address"]
+        self.assertEqual(value(SERVICES[REPLICAS[0]]["command"], "trusted_proxies"), address)
+        subnet, = COMPOSE["networks"]["serving"]["ipam"]["config"]
+        self.assertIn(ipaddress.ip_address(address), ipaddress.ip_network(subnet["subnet"]))
+        self.assertIn("option forwardfor", HAPROXY_FILE.read_text(encoding="utf-8"))
 
     def test_a_drain_fits_into_the_time_before_the_kill(self):
         for name in REPLICAS:

@@ -92,7 +92,7 @@ class Fairness(Driven):
 
     def test_a_search_beside_batches_of_a_thousand(self):
         for _ in range(2):
-            self.drive(self.server, "batch", candidates=1000, in_flight=300)
+            self.drive(self.server, "batch", candidates=1000, in_flight=300, connections=3)
         self.wait_for('grpc_server_started_total{grpc_service="foretoken.v1.EstimatorService",grpc_method="Batch', 600)
         self.soon(Caller(self.server, "other"), "EstimatorService/Solve", **search())
         self.soon(Caller(self.server), "EstimatorService/Solve", **search())  # the same caller: short work goes first
@@ -103,11 +103,11 @@ class Fairness(Driven):
             self.drive(self.server, "mix", connections=300, values=100, chunk_points=4096)
         self.wait_for("foretoken_sweep_points_total", 1e6)
         small = {"base": scenario(), "axes": [{"field": "workload.batch_size", "numbers": {"values": [1.0, 2.0, 3.0]}}]}
-        for _ in range(3):
-            began = time.monotonic()
+        began = time.monotonic()
+        for _ in range(5):
             _, messages = self.server.client.stream("EstimatorService/Sweep", **small)
             self.assertEqual([message.WhichOneof("part") for message in messages], ["header", "chunk", "summary"])
-            self.assertLess(time.monotonic() - began, SOON_SECONDS)
+        self.assertLess(time.monotonic() - began, SOON_SECONDS)
 
     def test_a_write_beside_nine_fits_on_trial(self):
         heavy = Caller(self.server, "heavy")
@@ -123,14 +123,14 @@ class Fairness(Driven):
 
 
 class Refusal(Driven):
-    def refused(self, server, in_flight, timeout):
-        """What a batch beside so many others of its caller is refused with: the call and its error."""
-        self.drive(server, "batch", candidates=1000, in_flight=in_flight)
+    def refused(self, server, in_flight, timeout, message):
+        """A batch beside so many others of its caller that is refused with the message: the call and its error."""
+        self.drive(server, "batch", candidates=1000, in_flight=in_flight, connections=10)
         caller = Caller(server)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             call = caller.begin("EstimatorService/BatchEstimate", timeout=timeout, **batch(1000))
-            if call.exception() is not None and call.code() == grpc.StatusCode.RESOURCE_EXHAUSTED:
+            if call.exception() is not None and message in call.details():
                 return call, API.refused(call.exception())
         self.fail("nothing was refused")
 
@@ -140,9 +140,9 @@ class Refusal(Driven):
 
     def test_too_many_large_calls_are_refused_with_the_time_to_come_again(self):
         with ServerProcess(store="memory:", flags=["--max_large_calls_per_caller=20"]) as server:
-            call, error = self.refused(server, in_flight=60, timeout=60)
-            self.assertEqual(error.reason, "OVERLOADED")
-            self.assertIn("your large calls: 20 in the server, 1 asked; allowed 20 at once", error.message)
+            call, error = self.refused(server, in_flight=60, timeout=60,
+                                       message="your large calls: 20 in the server, 1 asked; allowed 20 at once")
+            self.assertEqual((error.code, error.reason), (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED"))
             self.assertGreater(self.counted(server, "caller_calls"), 0)
             self.assertGreaterEqual(self.retry_seconds(call), 0.1)
             trailers = dict(call.trailing_metadata())
@@ -159,9 +159,8 @@ class Refusal(Driven):
 
     def test_a_call_that_its_deadline_would_cut_is_refused_at_once(self):
         with ServerProcess(store="memory:", flags=["--work_threads=1"]) as server:
-            _, error = self.refused(server, in_flight=900, timeout=1)
-            self.assertEqual(error.reason, "OVERLOADED")
-            self.assertIn("allowed by your deadline ", error.message)
+            _, error = self.refused(server, in_flight=900, timeout=0.5, message="allowed by your deadline ")
+            self.assertEqual((error.code, error.reason), (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED"))
             self.assertGreater(self.counted(server, "deadline"), 0)
 
 

@@ -55,6 +55,12 @@ class Answered(unittest.TestCase):
             with self.subTest(call):
                 result = self.drive(call, rate=200, candidates=3)
                 self.assertGreater(result["calls"], 0)
+                self.assertEqual(result["held_back"], 0)
+
+    def test_calls_that_the_server_has_no_room_for_are_held_back(self):
+        result = self.drive("batch", rate=20_000, candidates=500, hold_back=True)
+        self.assertGreater(result["held_back"], 0)
+        self.assertLessEqual(result["unanswered"], 100)  # of one connection
 
     def test_streams(self):
         for call in ("sweep", "mix", "columns", "slow"):

@@ -69,9 +69,9 @@ struct StoreWrite {
 struct StoreLimits {
   // Every replica keeps every entry in memory, about 2.9 kB for one of 1 kB: 145 MB at this many.
   int64_t max_entries = 50'000;
-  // Of what is registered, its kept revisions and the answers to request ids: 20,000 entries of 1 kB with all of their
-  // revisions take half of it.
-  int64_t max_bytes = int64_t{512} << 20;
+  // Of what is registered, its kept revisions and the answers to request ids, as the store keeps them. Of large entries
+  // it is at most a third that a replica has in memory, at 2.4 times its size: 0.9 GB.
+  int64_t max_bytes = int64_t{1} << 30;
 };
 
 // The largest entry that can be written, serialised. The largest of the catalog that ships has 4 kB; a write stores an

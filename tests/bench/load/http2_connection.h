@@ -35,6 +35,11 @@ class Http2Connection {
   // What the first call that failed was answered, "grpc-status 5: unknown model"; empty: nothing, or none failed.
   const std::string& first_error() const { return first_error_; }
 
+  // Whether the server allows another stream now.
+  bool MaySubmit() const {
+    return calls_.size() - free_.size() <
+           nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+  }
   // Queues a call; Flush sends what is queued.
   void Submit(uint64_t tag);
   // Both false once the connection has ended.

@@ -28,6 +28,7 @@ ABSL_FLAG(int, candidates, 10, "of a batch");
 ABSL_FLAG(int, connections, 1, "of unary calls; parallel sweeps");
 ABSL_FLAG(int, in_flight, 64, "calls at once, closed loop");
 ABSL_FLAG(double, rate, 0, "calls per second; above 0: open loop");
+ABSL_FLAG(bool, hold_back, false, "open loop: begin no call while the server allows no stream, as a client that sheds");
 ABSL_FLAG(double, seconds, 3, "how long to measure");
 ABSL_FLAG(double, warm_up, 0.5, "seconds before measuring");
 ABSL_FLAG(int, values, 100, "of each axis of a sweep");
@@ -83,14 +84,16 @@ int PrintUnary(const UnaryResult& r) {
   const auto calls = static_cast<double>(r.calls);
   const double each = std::max(1.0, calls);
   std::printf(
-      "{\"calls\": %.0f, \"errors\": %llu, \"unanswered\": %llu, \"calls_per_second\": %.1f, \"p50_us\": %.1f, "
+      "{\"calls\": %.0f, \"errors\": %llu, \"unanswered\": %llu, \"held_back\": %llu, \"calls_per_second\": %.1f, "
+      "\"p50_us\": %.1f, "
       "\"p99_us\": %.1f, "
       "\"p999_us\": %.1f, \"server_user_us\": %.3f, \"server_system_us\": %.3f, \"response_bytes\": %.0f, "
       "\"server_resident_mib\": %.1f}\n",
       calls, static_cast<unsigned long long>(r.errors), static_cast<unsigned long long>(r.unanswered),
-      calls / r.seconds, r.latency.Quantile(0.5) / 1e3, r.latency.Quantile(0.99) / 1e3, r.latency.Quantile(0.999) / 1e3,
-      1e6 * r.server.user_seconds / each, 1e6 * r.server.system_seconds / each,
-      static_cast<double>(r.received_bytes) / each, r.server.resident_bytes / 1048576);
+      static_cast<unsigned long long>(r.held_back), calls / r.seconds, r.latency.Quantile(0.5) / 1e3,
+      r.latency.Quantile(0.99) / 1e3, r.latency.Quantile(0.999) / 1e3, 1e6 * r.server.user_seconds / each,
+      1e6 * r.server.system_seconds / each, static_cast<double>(r.received_bytes) / each,
+      r.server.resident_bytes / 1048576);
   if (r.errors > 0) {
     std::fprintf(stderr, "foretoken-load: %llu calls failed; %s\n", static_cast<unsigned long long>(r.errors),
                  r.first_error.empty() ? "the stream ended without a status" : r.first_error.c_str());
@@ -158,6 +161,7 @@ int Run() {
                                 .connections = absl::GetFlag(FLAGS_connections),
                                 .in_flight = absl::GetFlag(FLAGS_in_flight),
                                 .calls_per_second = absl::GetFlag(FLAGS_rate),
+                                .hold_back = absl::GetFlag(FLAGS_hold_back),
                                 .seconds = absl::GetFlag(FLAGS_seconds),
                                 .warm_up_seconds = absl::GetFlag(FLAGS_warm_up),
                                 .server_pid = absl::GetFlag(FLAGS_server_pid)};

@@ -87,9 +87,13 @@ class Driver {
   void Turn() {
     const uint64_t now = Now();
     if (!measuring_ && now >= measure_from_) StartMeasuring();
-    while (next_ <= now) {
-      Begin(*connections_[turn_++ % connections_.size()], next_);
-      next_ += Gap();
+    for (; next_ <= now; next_ += Gap()) {
+      Http2Connection& connection = *connections_[turn_++ % connections_.size()];
+      if (!options_.hold_back || connection.MaySubmit()) {
+        Begin(connection, next_);
+      } else if (measuring_) {
+        ++result_.held_back;
+      }
     }
     for (Http2Connection* connection : dirty_) alive_ &= connection->Flush();
     dirty_.clear();

@@ -21,6 +21,7 @@ struct UnaryOptions {
   int connections = 1;
   int in_flight = 64;            // closed loop, over all connections
   double calls_per_second = 0;   // above 0: open loop
+  bool hold_back = false;        // open loop: a call that is due while the server allows no stream is not begun
   double seconds = 3;            // measured
   double warm_up_seconds = 0.5;  // before
   int server_pid = 0;
@@ -29,6 +30,7 @@ struct UnaryOptions {
 struct UnaryResult {
   uint64_t calls = 0;  // that ended well in the measured time
   uint64_t errors = 0;
+  uint64_t held_back = 0;   // were due in the measured time and not begun
   uint64_t unanswered = 0;  // that had begun when the measured time ended; their latencies are not counted
   std::string first_error;  // what the first error was answered, if anything
   double seconds = 0;

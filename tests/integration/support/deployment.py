@@ -78,10 +78,10 @@ class Replica(ServerProcess):
         self.own_address, self.own_metrics_address = free_address(), free_address()
         self.secrets = secrets
         self.stop_seconds = seconds(service["stop_grace_period"])
-        ours = ("--listen=", "--metrics_listen=", "--catalog_store=")
+        ours = ("--listen=", "--metrics_listen=", "--catalog_store=", "--trusted_proxies=")
         flags = [flag.replace(MOUNTED, secrets.path("replica", "")) for flag in service["command"]
                  if not flag.startswith(ours)]
-        super().__init__(store=store, flags=flags, credentials=secrets.credentials())
+        super().__init__(store=store, flags=[*flags, "--trusted_proxies=127.0.0.1"], credentials=secrets.credentials())
 
     def start(self):
         self.address, self.metrics_address = self.own_address, self.own_metrics_address
