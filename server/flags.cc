@@ -58,8 +58,8 @@ ABSL_RETIRED_FLAG(int, sweep_threads, 2, "see --work_threads");
 ABSL_FLAG(absl::Duration, max_queue_wait, absl::Seconds(10), "a large call that would wait longer is refused at once");
 ABSL_FLAG(int, max_large_calls, 4000, "most large calls at once");
 ABSL_FLAG(int, max_large_calls_per_caller, 1000, "most large calls of one caller at once");
-ABSL_FLAG(int64_t, max_large_call_bytes, 256 << 20, "most bytes of their requests");
-ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 64 << 20, "most bytes of the requests of one caller");
+ABSL_FLAG(int64_t, max_large_call_bytes, 512 << 20, "most bytes of memory of their requests");
+ABSL_FLAG(int64_t, max_large_call_bytes_per_caller, 128 << 20, "most bytes of memory of the requests of one caller");
 ABSL_FLAG(std::string, trusted_proxies, "",
           "addresses of proxies, comma-separated, whose x-forwarded-for names the caller; unix: who calls by a socket");
 ABSL_FLAG(absl::Duration, keepalive_time, absl::Seconds(60), "an idle connection is pinged this often");

@@ -177,10 +177,7 @@ void ServeUntilSignal(const ServerFlags& flags, ops::GrpcServer& server, const o
   const std::string_view signal = ops::WaitForTerminationSignal();
   Log(LogLevel::kInfo, "draining",
       {{"signal", std::string(signal)}, {"grace", absl::FormatDuration(flags.drain_grace)}});
-  // Clients and load balancers that watch health leave now. Until they have, their calls are taken on.
-  server.SetServing(false);
-  absl::SleepFor(flags.drain_grace);
-  server.Drain(flags.drain_timeout);
+  server.Drain(flags.drain_timeout, flags.drain_grace);
   stop.Notify();
   catalog.Wake();
   refresher.join();

@@ -67,7 +67,8 @@ FlopsPerSecond HighestPeak(const Hardware& hardware, Dtype activation, const Ste
 
 double DecodeBandwidthUtilization(const Replica& replica, const Served& served, Seconds tpot) {
   const Workload& w = replica.scenario.workload;
-  Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, w.output_tokens));
+  // The steps of the batch that runs: where lengths differ, a smaller batch than the full one has a shorter longest.
+  Reads mean = MeanReads(replica, served, DecodeSteps(w.prompt_tokens, served.decode_steps + 1));
   if (!w.keeps_kv_cache()) mean.kv = Bytes(0);
   return ModelBandwidthUtilization(mean.weights, mean.kv, tpot, replica.model.machine.memory_peak);
 }

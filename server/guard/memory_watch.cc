@@ -73,6 +73,7 @@ void MemoryWatch::Look(int64_t resident, absl::Time now) {
   if (short_ && (!rises || !Above(resident, kRelieved))) SetShort(false, resident);
   if (short_) options_.held->CancelOverdue(now);
   if (short_ && Above(resident, kCut)) Cut(resident, now);
+  GiveUp(resident, now);
   Trim(resident, now);
   if (options_.listener == nullptr || !Above(resident, kMeasure) || now - measured_ < kMeasureInterval) return;
   options_.listener->Measure();
@@ -87,6 +88,14 @@ void MemoryWatch::Cut(int64_t resident, absl::Time now) {
   ++cut_;
   options_.tell("connection_cut", absl::StrCat(host, " sent most while memory was at ", resident, " bytes; limit ",
                                                options_.limit_bytes));
+}
+
+void MemoryWatch::GiveUp(int64_t resident, absl::Time now) {
+  if (!Above(resident, 1)) below_limit_ = now;
+  if (gave_up_ || now - below_limit_ < kGiveUpAfter) return;
+  gave_up_ = true;
+  options_.tell("memory_exhausted", absl::StrCat(resident, " bytes; limit ", options_.limit_bytes));
+  options_.give_up();
 }
 
 void MemoryWatch::Trim(int64_t resident, absl::Time now) {

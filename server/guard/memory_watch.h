@@ -5,7 +5,11 @@
 //   at kShort    large calls and new connections are refused, and calls whose caller does not read are ended
 //   at kCut      the connection that sent most since the last look is ended, one every 100 ms
 //
-// The last two hold while memory rises and for kPatience after that: memory that stays without a cause, as what gRPC
+//   at the limit for kGiveUpAfter, the process is asked to end: nothing else is left to do, and whatever starts it
+//   again
+//                starts it with its memory
+//
+// The refusals hold while memory rises and for kPatience after that: memory that stays without a cause, as what gRPC
 // keeps of calls that were reset, must not shut callers out for good.
 //
 // Freed memory is given back to the system, because the C library keeps it otherwise.
@@ -32,6 +36,7 @@ inline constexpr double kShort = 0.65;
 inline constexpr double kRelieved = 0.55;
 inline constexpr double kCut = 0.7;
 inline constexpr absl::Duration kPatience = absl::Seconds(5);
+inline constexpr absl::Duration kGiveUpAfter = absl::Seconds(1);
 
 // Resident memory of this process, bytes; 0 where /proc does not tell.
 int64_t ResidentBytes();
@@ -46,6 +51,7 @@ class MemoryWatch {
     HeldBytes* held = nullptr;
     Listener* listener = nullptr;  // null: no connection is ended
     Tell tell = [](std::string_view, const std::string&) {};
+    std::function<void()> give_up = [] {};  // called once
   };
 
   explicit MemoryWatch(Options options) : options_(std::move(options)) {}
@@ -69,6 +75,7 @@ class MemoryWatch {
   bool Rises(int64_t resident, absl::Time now);
   void SetShort(bool is_short, int64_t resident);
   void Cut(int64_t resident, absl::Time now);
+  void GiveUp(int64_t resident, absl::Time now);
   void Trim(int64_t resident, absl::Time now);
 
   const Options options_;
@@ -76,6 +83,8 @@ class MemoryWatch {
   std::atomic<uint64_t> cut_ = 0;
   int64_t highest_ = 0;  // resident, since it was last below kRelieved
   absl::Time rose_ = absl::InfinitePast();
+  absl::Time below_limit_ = absl::InfiniteFuture();  // when it last was
+  bool gave_up_ = false;
   int64_t free_bytes_ = 0;                     // of the heap, the least since the last trim
   absl::Time trimmed_ = absl::InfinitePast();  // or looked whether to
   absl::Time cut_at_ = absl::InfinitePast();

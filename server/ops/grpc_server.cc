@@ -1,5 +1,8 @@
 #include "server/ops/grpc_server.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -77,6 +80,9 @@ void LogGuard(std::string_view event, const std::string& detail) {
   Log(LogLevel::kWarning, event, {{"detail", detail}});
 }
 
+// As an operator would: the process drains, and its supervisor starts it again.
+void AskToEnd() { kill(getpid(), SIGTERM); }
+
 }  // namespace
 
 GrpcServer::GrpcServer(std::vector<std::string> names, int64_t memory_limit)
@@ -132,8 +138,11 @@ void GrpcServer::AddAcceptors(const GrpcServerOptions& options, grpc::ServerBuil
 
 void GrpcServer::Accept(const GrpcServerOptions& options) {
   if (listener_ == nullptr) return;
-  watch_ = std::make_unique<guard::MemoryWatch>(guard::MemoryWatch::Options{
-      .limit_bytes = options.memory_limit, .held = &held_, .listener = listener_.get(), .tell = LogGuard});
+  watch_ = std::make_unique<guard::MemoryWatch>(guard::MemoryWatch::Options{.limit_bytes = options.memory_limit,
+                                                                            .held = &held_,
+                                                                            .listener = listener_.get(),
+                                                                            .tell = LogGuard,
+                                                                            .give_up = AskToEnd});
   watch_->Start();
   listener_->Start([this](int listener_fd, int fd, bool is_socket) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
@@ -164,10 +173,11 @@ void GrpcServer::SetServing(const std::string& name, bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(name, serving);
 }
 
-void GrpcServer::Drain(absl::Duration timeout) {
-  absl::call_once(drained_, [this, timeout] {
+void GrpcServer::Drain(absl::Duration timeout, absl::Duration grace) {
+  absl::call_once(drained_, [this, timeout, grace] {
     if (server_ == nullptr) return;
     SetServing(false);
+    absl::SleepFor(grace);
     if (listener_ != nullptr) listener_->Stop();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
     server_->Wait();

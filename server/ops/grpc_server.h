@@ -55,9 +55,10 @@ class GrpcServer {
   // Of one name alone, which health does not know before.
   void SetServing(const std::string& name, bool serving);
 
-  // Reports NOT_SERVING, takes no new call, and returns when the running ones have ended or were cancelled at
-  // `timeout`. Calls after the first do nothing.
-  void Drain(absl::Duration timeout);
+  // Reports NOT_SERVING, and takes calls as before for `grace`, in which clients and load balancers that watch health
+  // leave. Then takes no new call, and returns when the running ones have ended or were cancelled at `timeout`. Calls
+  // after the first do nothing.
+  void Drain(absl::Duration timeout, absl::Duration grace = absl::ZeroDuration());
 
   // "127.0.0.1:50051", with the port that was picked; several are separated by commas.
   const std::string& address() const { return address_; }

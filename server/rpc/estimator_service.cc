@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "google/protobuf/arena.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/message_allocator.h"
+#include "grpcpp/support/proto_buffer_reader.h"
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
@@ -83,6 +86,41 @@ template <typename Request, typename Response>
 thread_local std::vector<std::unique_ptr<typename ArenaAllocator<Request, Response>::Holder>>
     ArenaAllocator<Request, Response>::kept;
 
+using BatchMessages = grpc::MessageHolder<v1::BatchEstimateRequest, v1::BatchEstimateResponse>;
+
+struct ReleaseMessages {
+  void operator()(BatchMessages* messages) const { messages->Release(); }
+};
+
+ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse>& Batches() {
+  static ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse> batches;
+  return batches;
+}
+
+// The candidates of a request that is not parsed; of one that is malformed, those before the fault.
+int CountCandidates(const grpc::ByteBuffer& request) {
+  using google::protobuf::internal::WireFormatLite;
+  grpc::ByteBuffer bytes = request;  // shares them
+  grpc::ProtoBufferReader reader(&bytes);
+  google::protobuf::io::CodedInputStream stream(&reader);
+  int candidates = 0;
+  while (const uint32_t tag = stream.ReadTag()) {
+    if (WireFormatLite::GetTagFieldNumber(tag) == v1::BatchEstimateRequest::kCandidatesFieldNumber) ++candidates;
+    if (!WireFormatLite::SkipField(&stream, tag)) break;
+  }
+  return candidates;
+}
+
+bool ParseBytes(const grpc::ByteBuffer& bytes, v1::BatchEstimateRequest& request) {
+  grpc::ByteBuffer shared = bytes;
+  return grpc::SerializationTraits<v1::BatchEstimateRequest>::Deserialize(&shared, &request).ok();
+}
+
+void WriteBytes(const v1::BatchEstimateResponse& response, grpc::ByteBuffer& bytes) {
+  bool own_buffer = false;
+  grpc::SerializationTraits<v1::BatchEstimateResponse>::Serialize(response, &bytes, &own_buffer);
+}
+
 void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));
 }
@@ -91,9 +129,7 @@ void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
 
 EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
   static ArenaAllocator<v1::EstimateRequest, v1::EstimateResponse> estimates;
-  static ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse> batches;
   SetMessageAllocatorFor_Estimate(&estimates);
-  SetMessageAllocatorFor_BatchEstimate(&batches);
 }
 
 grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext* context,
@@ -112,28 +148,41 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
   return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kEstimate, tokens, answer});
 }
 
+absl::Status EstimatorService::AnswerBatchBytes(const Call& call, grpc::CallbackServerContext& context, bool large,
+                                                const grpc::ByteBuffer& request, grpc::ByteBuffer& response) {
+  if (large) {
+    if (absl::Status full = CheckRoomForReply(context); !full.ok()) return full;
+  }
+  const std::unique_ptr<BatchMessages, ReleaseMessages> messages(Batches().AllocateMessages());
+  if (!ParseBytes(request, *messages->request())) {
+    return absl::InvalidArgumentError("the message is no foretoken.v1.BatchEstimateRequest");
+  }
+  v1::BatchEstimateResponse& reply = *messages->response();
+  deps_.metrics->BatchCandidates(messages->request()->candidates_size());
+  const auto snapshot = deps_.catalog->snapshot();
+  const auto cancelled = [&call] { return call.Cancelled(); };
+  absl::Status status =
+      AnswerBatch(*messages->request(), {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, reply);
+  for (const v1::CandidateResult& result : reply.results()) CountVerdict(result.estimate(), *deps_.metrics);
+  if (status.ok() && large) status = HoldReply(context, reply);
+  if (status.ok()) WriteBytes(reply, response);
+  return status;
+}
+
 grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerContext* context,
-                                                          const v1::BatchEstimateRequest* request,
-                                                          v1::BatchEstimateResponse* response) {
-  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const int candidates = request->candidates_size();
+                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  constexpr const v1::BatchEstimateRequest* kType = nullptr;
+  if (auto* refused = RefusedReader(context, kType, deps_)) return refused;
+  const int candidates = CountCandidates(*request);
   const bool large = candidates > kManyCandidates;
   const auto answer = [=, this](const Call& call) {
-    if (large) {
-      if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
-    }
-    deps_.metrics->BatchCandidates(candidates);
-    const auto snapshot = deps_.catalog->snapshot();
-    const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status =
-        AnswerBatch(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
-    for (const v1::CandidateResult& result : response->results()) CountVerdict(result.estimate(), *deps_.metrics);
-    if (status.ok() && large) status = HoldReply(*context, *response);
-    return status;
+    return AnswerBatchBytes(call, *context, large, *request, *response);
   };
-  if (!large) return Serve(context, request, *deps_.metrics, answer);
-  return ServeLarge(context, request, deps_,
-                    {deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer});
+  if (!large) return Serve(context, kType, *deps_.metrics, answer);
+  const Call call(*context, *deps_.metrics, ops::RpcOf<v1::BatchEstimateRequest>());
+  const work::JobSpec job = JobOf(*context, call, deps_, static_cast<int64_t>(request->Length()));
+  return StartStages(context, call, job,
+                     {{deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer}});
 }
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,

@@ -17,6 +17,9 @@ namespace {
 constexpr double kSoonest = 0.1, kLatest = 30;
 // Share of the bound at which a refused caller is welcome again.
 constexpr double kWelcome = 0.5;
+// How long short work waits: seconds, and seconds per second of its own.
+constexpr double kLeastPatience = 1;
+constexpr double kPatiencePerSecond = 100;
 
 JobRefusal Refuse(RefusalCause cause, double retry_seconds, const std::string& message) {
   absl::Status status = Refusal(Reason::kOverloaded, "", message);
@@ -64,7 +67,8 @@ std::optional<JobRefusal> FindRefusal(const JobSpec& spec, const Limits& limits,
     return TooMany(RefusalCause::kBytes, wait / 2, "all callers'", queue.bytes(), spec.bytes, limits.max_bytes,
                    " bytes of requests");
   }
-  const double most = absl::ToDoubleSeconds(limits.max_wait);
+  const double patience = std::max(kLeastPatience, kPatiencePerSecond * queue.ExpectedSeconds(spec));
+  const double most = std::min(absl::ToDoubleSeconds(limits.max_wait), patience);
   if (wait > most) {
     return Refuse(RefusalCause::kWait, wait - kWelcome * most, Late(wait, "", most));
   }

@@ -12,11 +12,13 @@
 namespace foretoken::work {
 
 struct Limits {
-  absl::Duration max_wait = absl::Seconds(10);      // expected, before a job's first turn
-  int max_jobs = 4000;                              // waiting and running
-  int max_jobs_of_caller = 1000;                    // the same of one caller
-  int64_t max_bytes = int64_t{256} << 20;           // of their requests
-  int64_t max_bytes_of_caller = int64_t{64} << 20;  // the same of one caller
+  // Expected, before a job's first turn. Short work is refused earlier: after a hundred times its own expected time, at
+  // least a second, because a longer queue of it answers no more calls, only later.
+  absl::Duration max_wait = absl::Seconds(10);
+  int max_jobs = 4000;                               // waiting and running
+  int max_jobs_of_caller = 1000;                     // the same of one caller
+  int64_t max_bytes = int64_t{512} << 20;            // of memory, of their requests
+  int64_t max_bytes_of_caller = int64_t{128} << 20;  // the same of one caller
 };
 
 enum class RefusalCause { kWait, kDeadline, kCallerJobs, kJobs, kCallerBytes, kBytes };

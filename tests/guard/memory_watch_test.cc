@@ -48,6 +48,24 @@ TEST(MemoryWatchTest, MemoryThatStaysIsNoReasonToRefuse) {
   }
 }
 
+TEST(MemoryWatchTest, GivesUpAfterASecondAtTheLimit) {
+  HeldBytes held(1 << 20);
+  int gave_up = 0;
+  MemoryWatch watch({.limit_bytes = 1000, .held = &held, .give_up = [&] { ++gave_up; }});
+  const absl::Time begin = absl::FromUnixSeconds(1000);
+  struct Case {
+    double seconds;
+    int64_t resident;
+    int want;
+  };
+  const Case cases[] = {{0, 100, 0},    {0.1, 1000, 0}, {0.9, 999, 0}, {1.0, 1200, 0},
+                        {1.8, 1200, 0}, {1.9, 1200, 1}, {9, 1200, 1}};
+  for (const Case& c : cases) {
+    watch.Look(c.resident, begin + absl::Seconds(c.seconds));
+    EXPECT_EQ(gave_up, c.want) << c.seconds;
+  }
+}
+
 TEST(MemoryWatchTest, EndsCallsThatNobodyReads) {
   HeldBytes held(1 << 20);
   MemoryWatch watch({.limit_bytes = 1000, .held = &held});

@@ -54,6 +54,19 @@ TEST_F(AdmissionTest, RefusesWhatWouldWaitTooLong) {
   EXPECT_TRUE(Taken({.caller = "a", .kind = JobKind::kSolve, .units = 40}));  // short work goes first
 }
 
+TEST_F(AdmissionTest, ShortWorkIsRefusedEarlier) {
+  const JobSpec short_sweep = {.caller = "a", .kind = JobKind::kSweep, .units = 1500};  // 1.5 ms
+  const JobSpec long_sweep = {.caller = "a", .kind = JobKind::kSweep, .units = 1e6};    // 1 s
+  for (int i = 0; i < 700; ++i) Add(short_sweep);
+  Expect(short_sweep, RefusalCause::kWait, "the call would wait 1.1 s for its turn; allowed 1.0 s");
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(Taken(long_sweep));
+    Add(long_sweep);
+  }
+  Add(long_sweep);
+  Expect(long_sweep, RefusalCause::kWait, "the call would wait 10.1 s for its turn; allowed 10.0 s");
+}
+
 TEST_F(AdmissionTest, RefusesWhatItsDeadlineWouldCut) {
   for (int i = 0; i < 20; ++i) Add(Batch("a"));  // 0.3 s
   JobSpec patient = Batch("a");

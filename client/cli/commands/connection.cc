@@ -64,7 +64,7 @@ void Connection::AddTo(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--cert-file", tls.certificate, "PEM certificate of this client, with --key-file")->type_name("FILE");
   app.add_option("--key-file", tls.key, "PEM key of --cert-file")->type_name("FILE");
-  app.add_option("--token-file", token_file, "File whose first line is the token for writes to the catalog")
+  app.add_option("--token-file", token_file, "File whose first line is the token that the server asks for")
       ->type_name("FILE");
 }
 

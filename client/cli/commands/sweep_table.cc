@@ -10,6 +10,7 @@
 #include "client/cli/text/estimate_text.h"
 #include "client/cli/text/format.h"
 #include "client/cli/text/table.h"
+#include "client/printable.h"
 #include "client/status_details.h"
 
 namespace foretoken::cli {
@@ -109,7 +110,8 @@ class SweepTable : public SweepOutput {
     const std::vector<client::AxisValue> coordinates = grid_->Coordinates(point);
     std::vector<std::string> parts;
     for (int i = 0; i < header_.axes_size(); ++i) {
-      parts.push_back(absl::StrCat(ShortField(header_.axes(i).field()), " ", CoordinateText(coordinates[i])));
+      parts.push_back(
+          client::Printable(absl::StrCat(ShortField(header_.axes(i).field()), " ", CoordinateText(coordinates[i]))));
     }
     return absl::StrJoin(parts, ", ");
   }

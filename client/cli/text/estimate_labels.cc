@@ -93,8 +93,8 @@ std::string HardwareName(const v1::Scenario& scenario) {
 std::string ScenarioTitle(const v1::Scenario& scenario, const Terminal& terminal) {
   const std::string hardware = HardwareName(scenario);
   return absl::StrCat(terminal.Paint(ModelName(scenario), Look::kBold), hardware.empty() ? "" : " on ",
-                      terminal.Paint(hardware, Look::kBold), DeploymentText(scenario.deployment()),
-                      SecondaryTitle(scenario), "\n", WorkloadText(scenario.workload()),
+                      terminal.Paint(hardware, Look::kBold), client::Printable(DeploymentText(scenario.deployment())),
+                      client::Printable(SecondaryTitle(scenario)), "\n", WorkloadText(scenario.workload()),
                       scenario.has_live_load() ? ", under live load\n" : "\n");
 }
 

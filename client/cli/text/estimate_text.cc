@@ -106,7 +106,7 @@ std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal)
   std::string text;
   for (const v1::Warning& warning : estimate.warnings()) {
     absl::StrAppend(&text, terminal.Paint("warning", Look::kWarn), ": ", client::Printable(warning.message()),
-                    warning.field().empty() ? "" : absl::StrCat(" (", warning.field(), ")"), "\n");
+                    warning.field().empty() ? "" : absl::StrCat(" (", client::Printable(warning.field()), ")"), "\n");
   }
   return text.empty() ? "" : "\n" + text;
 }

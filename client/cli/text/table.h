@@ -32,7 +32,10 @@ struct Cell {
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Names are made printable.
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+    for (Column& column : columns_) column.name = client::Printable(column.name);
+  }
 
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<Cell> row) { rows_.push_back(std::move(row)); }

@@ -35,8 +35,8 @@ struct ShippedCalibrations {
   ShippedCalibrations(std::vector<v1::CalibrationSpec> sorted, std::vector<Calibration> parsed)
       : specs(std::move(sorted)), parsed(std::move(parsed)) {}
 
-  const std::vector<v1::CalibrationSpec> specs;  // sorted by id
-  const Calibrations parsed;
+  const std::vector<v1::CalibrationSpec> specs = {};  // sorted by id
+  const Calibrations parsed = {};
 };
 
 // The records of one kind. Records are shared from one collection to the next, so that a change of one entry costs a

@@ -311,10 +311,10 @@ absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared
   if (!violations.empty()) return InvalidFields(violations);
   if (absl::Status status = CountPoints(max_points, plan); !status.ok()) return status;
   if (absl::Status status = InlineSpecs(plan); !status.ok()) return status;
-  if (absl::Status status = CheckBase(plan); !status.ok()) return status;
   absl::Status affordable = CheckCpu("axes", static_cast<double>(plan.total_points), "points", max_cpu,
                                      [&plan] { return MeanCpuTime(plan); });
   if (!affordable.ok()) return affordable;
+  if (absl::Status status = CheckBase(plan); !status.ok()) return status;  // looks at every value of every axis
   return plan;
 }
 

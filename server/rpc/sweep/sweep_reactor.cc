@@ -30,7 +30,7 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
  public:
   SweepReactor(grpc::CallbackServerContext* context, const v1::SweepRequest* request, const ServiceDeps& deps)
       : request_(request), deps_(deps), call_(*context, *deps.metrics, ops::RpcOf<v1::SweepRequest>()) {
-    work::JobSpec job = JobOf(*context, call_, deps_, *request_);
+    work::JobSpec job = JobOf(*context, call_, deps_, MemoryOf(*request_));
     job.kind = work::JobKind::kSweep;
     job.units = PointsAsked(*request_, deps_.max_sweep_points);
     absl::StatusOr<std::unique_ptr<work::Ticket>> ticket = deps_.work->Admit(std::move(job));

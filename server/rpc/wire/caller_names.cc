@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
-#include "server/catalog/spec/digest.h"
 
 namespace foretoken::rpc {
 namespace {
 
-// A token is looked up in its file once in so long, because large calls come by the thousand.
-constexpr absl::Duration kKnownFor = absl::Seconds(1);
-constexpr size_t kMostKnown = 1024;
 constexpr size_t kMaxNameBytes = 256;
 
 // In the one way that each address is written; empty: no address.
@@ -75,23 +71,10 @@ std::string ForwardedAddress(const std::vector<std::string>& forwarded, const st
 }
 
 std::string CallerNames::NameOfToken(const grpc::ServerContextBase& context) const {
-  if (tokens_ == nullptr) return "";
-  const auto found = context.client_metadata().find("authorization");
-  if (found == context.client_metadata().end()) return "";
-  const std::string_view given(found->second.data(), found->second.size());
-  const std::string digest = catalog::Sha256Hex(given);
-  const absl::Time now = absl::Now();
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto known = known_.find(digest);
-    if (known != known_.end() && known->second.until > now) return known->second.name;
-  }
-  const absl::StatusOr<std::string> writer = tokens_->WriterOf(given);
-  std::string name = writer.ok() ? *writer : "";
-  absl::MutexLock lock(&mutex_);
-  if (known_.size() >= kMostKnown) known_.clear();
-  known_[digest] = {name, now + kKnownFor};
-  return name;
+  if (tokens_ == nullptr || context.client_metadata().count("authorization") != 1) return "";
+  const grpc::string_ref given = context.client_metadata().find("authorization")->second;
+  const std::optional<ops::TokenOwner> owner = tokens_->OwnerOf({given.data(), given.size()});
+  return owner ? owner->name : "";
 }
 
 std::string CallerNames::AddressOf(const grpc::ServerContextBase& context) const {

@@ -7,12 +7,9 @@
 #define FORETOKEN_SERVER_RPC_WIRE_CALLER_NAMES_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "grpcpp/server_context.h"
 #include "server/ops/write_tokens.h"
 
@@ -40,17 +37,11 @@ class CallerNames {
   std::string NameOf(const grpc::ServerContextBase& context) const;
 
  private:
-  struct Known {
-    std::string name;  // empty: no token of this server
-    absl::Time until;
-  };
   std::string NameOfToken(const grpc::ServerContextBase& context) const;
   std::string AddressOf(const grpc::ServerContextBase& context) const;
 
   const ops::WriteTokens* const tokens_;
   const std::vector<std::string> proxies_;
-  mutable absl::Mutex mutex_;
-  mutable absl::flat_hash_map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);  // by digest of the header
 };
 
 }  // namespace foretoken::rpc

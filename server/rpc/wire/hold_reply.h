@@ -16,13 +16,13 @@ inline constexpr int64_t kCopiesOfReply = 3;
 // What an open sweep takes: its plan, one chunk of results and its serialised form. Measured: 0.3 to 1.4 MB.
 inline constexpr int64_t kSweepBytes = 1 << 20;
 
-// Before the work: whether there is room for another large reply of this caller. Errors: RESOURCE_EXHAUSTED.
+// Before the work: whether there is room for another large reply of this caller. Errors: kOverloaded.
 absl::Status CheckRoomForReply(const grpc::CallbackServerContext& context);
 
-// After the work: counts `response` until the call is done. Errors: RESOURCE_EXHAUSTED; `response` is then empty.
+// After the work: counts `response` until the call is done. Errors: kOverloaded; `response` is then empty.
 absl::Status HoldReply(grpc::CallbackServerContext& context, google::protobuf::Message& response);
 
-// Counts a sweep until the call is done. Errors: RESOURCE_EXHAUSTED.
+// Counts a sweep until the call is done. Errors: kOverloaded.
 absl::Status HoldSweep(grpc::CallbackServerContext& context);
 
 }  // namespace foretoken::rpc

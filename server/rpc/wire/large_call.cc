@@ -64,10 +64,15 @@ class StagedCall : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
+int64_t MemoryOf(const google::protobuf::Message& request) {
+  constexpr int64_t kMemoryPerByte = 16;
+  return kMemoryPerByte * static_cast<int64_t>(request.ByteSizeLong());
+}
+
 work::JobSpec JobOf(const grpc::CallbackServerContext& context, const Call& call, const ServiceDeps& deps,
-                    const google::protobuf::Message& request) {
+                    int64_t request_bytes) {
   return {.caller = deps.caller_names != nullptr ? deps.caller_names->NameOf(context) : AddressOfPeer(context.peer()),
-          .bytes = static_cast<int64_t>(request.ByteSizeLong()),
+          .bytes = request_bytes,
           .time_left = call.TimeLeft()};
 }
 

@@ -3,6 +3,7 @@
 #ifndef FORETOKEN_SERVER_RPC_WIRE_LARGE_CALL_H_
 #define FORETOKEN_SERVER_RPC_WIRE_LARGE_CALL_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -25,9 +26,13 @@ struct CallStage {
   std::function<absl::Status(const Call&)> body;
 };
 
-// What the scheduler is told of a call: its caller, its deadline, and the bytes of its request.
+// What the scheduler is told of a call: its caller, its deadline, and the bytes of memory that its request holds.
 work::JobSpec JobOf(const grpc::CallbackServerContext& context, const Call& call, const ServiceDeps& deps,
-                    const google::protobuf::Message& request);
+                    int64_t request_bytes);
+
+// Memory of a parsed request, by its size on the wire. A list of small messages takes the most: measured 17 times the
+// wire's bytes for a batch.
+int64_t MemoryOf(const google::protobuf::Message& request);
 
 // Answers with the status of the last stage, or of the first that is not OK. Refuses at once where the scheduler of a
 // stage refuses. A caller who gives up before a stage has its turn is answered then, without the stage.
@@ -38,7 +43,7 @@ template <typename Request>
 grpc::ServerUnaryReactor* ServeInStages(grpc::CallbackServerContext* context, const Request* request,
                                         const ServiceDeps& deps, std::vector<CallStage> stages) {
   const Call call(*context, *deps.metrics, ops::RpcOf<Request>());
-  return StartStages(context, call, JobOf(*context, call, deps, *request), std::move(stages));
+  return StartStages(context, call, JobOf(*context, call, deps, MemoryOf(*request)), std::move(stages));
 }
 
 // The same with one stage.

@@ -13,22 +13,22 @@ def openssl(*arguments):
 class Certificates:
     """An authority in `folder`, and a certificate of it for 127.0.0.1 that servers and clients show alike."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, days=2):
+        self.folder, self.days = folder, str(days)
         self.ca, self.ca_key, self.cert, self.key = (os.path.join(folder, name) for name in
                                                      ("ca.pem", "ca-key.pem", "cert.pem", "key.pem"))
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test authority",
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", self.days, "-subj", "/CN=test authority",
                 "-keyout", self.ca_key, "-out", self.ca)
         self.issue("DNS:tester,IP:127.0.0.1")
 
-    def issue(self, names, days=2):
+    def issue(self, names):
         """A new pair in place of the last."""
         request, extensions = os.path.join(self.folder, "request.pem"), os.path.join(self.folder, "extensions")
         openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", self.key, "-out", request)
         with open(extensions, "w", encoding="ascii") as file:
             file.write(f"subjectAltName={names}\nextendedKeyUsage=serverAuth,clientAuth\n")
-        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days",
-                str(days), "-extfile", extensions, "-out", self.cert)
+        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days", self.days,
+                "-extfile", extensions, "-out", self.cert)
 
     def channel_credentials(self):
         def read(path):
