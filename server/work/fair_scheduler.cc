@@ -176,7 +176,7 @@ void FairScheduler::RunTurn(Turn& turn) {
     turn.next = nullptr;
     mutex_.Unlock();
     turn.slice_begin = options_.clock();
-    body();
+    if (body != nullptr) body();  // null: withdrawn after it had got a slot and before it had a thread
     mutex_.Lock();
   }
   const Nanos now = options_.clock();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -156,6 +157,17 @@ TEST_F(FairSchedulerTest, TheEndRunsWhatWaits) {
     holder_.reset();
   }
   EXPECT_EQ(ran, 5);
+}
+
+// Between a slot and a thread there is a moment in which a turn can still be taken back.
+TEST_F(FairSchedulerTest, ATurnThatIsTakenBackAtAnyMomentRunsOnceOrNever) {
+  FairScheduler scheduler(OptionsOf(2));
+  for (int i = 0; i < 2000; ++i) {
+    auto runs = std::make_shared<absl::Notification>();
+    const std::unique_ptr<Ticket> ticket = *scheduler.Admit({.caller = "a"});
+    ticket->Run([runs] { runs->Notify(); });
+    EXPECT_TRUE(ticket->Withdraw() || runs->WaitForNotificationWithTimeout(absl::Seconds(30)));
+  }
 }
 
 TEST_F(FairSchedulerTest, CountsWhatItRefusesAndHowLongJobsWaited) {
