@@ -58,8 +58,11 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 
 // The highest peak that a prefill computes at: attention and the LM head may run in a wider dtype than the other
 // matrix products, and on some devices that is the faster one.
-FlopsPerSecond HighestPeak(const Hardware& hardware, Dtype activation, const StepModel& model) {
-  const absl::StatusOr<Peak> wide = PeakFor(hardware, ComputeDtype(Dtype::kBf16, activation), nullptr);
+FlopsPerSecond HighestPeak(const Hardware& hardware, const Placement& placement, const StepModel& model) {
+  const Dtype activation = placement.activation_dtype;
+  const Dtype dtype = ComputeDtype(Dtype::kBf16, activation);
+  if (dtype == ComputeDtype(placement.weight_dtype, activation)) return model.machine.matrix_peak;
+  const absl::StatusOr<Peak> wide = PeakFor(hardware, dtype, nullptr);
   return wide.ok() ? std::max(model.machine.matrix_peak, wide->rate) : model.machine.matrix_peak;
 }
 
@@ -82,12 +85,12 @@ std::optional<double> PrefillUtilization(const Replica& replica, const Served& s
                         .logits_rows = served.prefilled};
   const StepModel& model = replica.prefill_pool != nullptr ? replica.prefill_pool->model : replica.model;
   const Scenario& on = replica.prefill_pool != nullptr ? replica.prefill_pool->scenario : replica.scenario;
-  FlopsPerSecond peak = HighestPeak(*on.hardware, on.deployment.activation_dtype, model);
+  FlopsPerSecond peak = HighestPeak(*on.hardware, on.deployment, model);
   Flops flops = StepFlops(model, shape) / model.shard.stages;
   if (replica.speculator != nullptr) {
     const StepModel& draft = replica.speculator->draft;
     flops += StepFlops(draft, shape) / draft.shard.stages;
-    peak = std::max(peak, HighestPeak(*on.hardware, on.speculation->deployment.activation_dtype, draft));
+    peak = std::max(peak, HighestPeak(*on.hardware, on.speculation->deployment, draft));
   }
   return flops / served.prefill_work.Total() / peak;
 }

@@ -4,7 +4,7 @@
 //   if (absl::Status covered = CheckCovered(scenario, Scope::kKpi); !covered.ok()) return covered;
 //   WarnOfIgnored(scenario, Scope::kKpi, FeatureGroup::kInputs, warnings);
 //
-// A new feature is a value of Feature and a row in coverage.cc; without the row the project does not compile.
+// A new feature is a value of Feature and a row in coverage_rows.h; without the row the project does not compile.
 // Leaves out: fields that a method requires (kInvalidField) and specs that hardware lacks (kMissingFigure).
 #ifndef FORETOKEN_ESTIMATOR_SERVING_COVERAGE_H_
 #define FORETOKEN_ESTIMATOR_SERVING_COVERAGE_H_
@@ -35,50 +35,9 @@ enum class Scope {
   kEnd,
 };
 
-// What a scenario may state: a row of the table. Where several are refused, the first in this order is reported.
-enum class Feature {
-  kLiveLoad,
-  kRequestRate,
-  kRequestRateOfPrefillBatches,
-  kDynamicBatching,
-  kContinuousBatching,
-  kOutputLengths,
-  kSpeculation,
-  kSpeculationWithoutKvCache,
-  kDisaggregation,
-  kTokenizer,
-  kNaiveAttention,
-  kNoKvCache,
-  kPipelinedPromptCache,
-  kPrefixLoad,
-  kTransferredKvDtype,
-  kNoPrompt,
-  kSeveralDevices,
-  kSeveralSequences,
-  kStepTokenLimit,
-  kUnfusedElementwise,
-  kRooflineExponent,
-  kExpertExchange,
-  kScaleOut,
-  kDevicesPerNode,
-  kKvCacheWrittenBack,
-  kBatchingWindow,
-  kPromptArrival,
-  kPrefillChunk,
-  kExpertParallelOfDenseModel,
-  kExpertExchangeUnshared,
-  kExpertLoadImbalance,
-  kExpertRouting,
-  kEngine,
-  kSequentialBatches,
-  kKpiShares,
-  kPrice,
-  kPrefixWithoutKvCache,
-  kWriteBackWithoutKvCache,
-  kMixtureOfExperts,
-  kSlidingWindow,
-  kEnd,
-};
+// What a scenario may state: a row of the table (coverage_rows.h). Where several are refused, the first in this order
+// is reported.
+enum class Feature : int;
 
 enum class Coverage {
   kModelled,

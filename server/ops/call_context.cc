@@ -19,10 +19,16 @@ struct CallContext : grpc::CallbackServerContext {
 grpc::CallbackServerContext* HoldingContexts::NewCallbackServerContext() { return new CallContext(held_); }
 
 void HoldingContexts::Release(grpc::CallbackServerContext* context) {
-  auto* const call = static_cast<CallContext*>(context);
-  if (call->holds) held_->Release(call);
-  delete call;
+  auto* const call = dynamic_cast<CallContext*>(context);  // null: of a method that there is not
+  if (call != nullptr && call->holds) held_->Release(call);
+  delete context;
 }
+
+grpc::GenericCallbackServerContext* HoldingContexts::NewGenericCallbackServerContext() {
+  return new grpc::GenericCallbackServerContext;
+}
+
+void HoldingContexts::Release(grpc::GenericCallbackServerContext* context) { delete context; }
 
 absl::Status CheckRoom(const grpc::CallbackServerContext& context) {
   const auto* const call = dynamic_cast<const CallContext*>(&context);

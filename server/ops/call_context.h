@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/server_context.h"
 #include "server/guard/held_bytes.h"
 
@@ -21,7 +22,10 @@ class HoldingContexts : public grpc::ContextAllocator {
   explicit HoldingContexts(guard::HeldBytes* held) : held_(held) {}
 
   grpc::CallbackServerContext* NewCallbackServerContext() override;
+  // Of calls to methods that there are not. gRPC 1.51 gives these back as the others, and would have its own deleted.
+  grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override;
   void Release(grpc::CallbackServerContext* context) override;
+  void Release(grpc::GenericCallbackServerContext* context) override;
 
  private:
   guard::HeldBytes* const held_;

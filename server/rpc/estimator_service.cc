@@ -39,6 +39,7 @@ template <typename Request, typename Response>
 class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
  public:
   grpc::MessageHolder<Request, Response>* AllocateMessages() override {
+    std::vector<std::unique_ptr<Holder>>& kept = Kept();
     std::unique_ptr<Holder> holder;
     if (kept.empty()) {
       holder = std::make_unique<Holder>();
@@ -68,8 +69,8 @@ class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
     }
     void Release() override {
       arena.Reset();  // all but the first block is given back
-      if (kept.size() < kMostKept) {
-        kept.emplace_back(this);
+      if (Kept().size() < kMostKept) {
+        Kept().emplace_back(this);
       } else {
         delete this;
       }
@@ -79,12 +80,11 @@ class ArenaAllocator : public grpc::MessageAllocator<Request, Response> {
     google::protobuf::Arena arena;
   };
 
-  static thread_local std::vector<std::unique_ptr<Holder>> kept;
+  static std::vector<std::unique_ptr<Holder>>& Kept() {
+    static thread_local std::vector<std::unique_ptr<Holder>> kept;
+    return kept;
+  }
 };
-
-template <typename Request, typename Response>
-thread_local std::vector<std::unique_ptr<typename ArenaAllocator<Request, Response>::Holder>>
-    ArenaAllocator<Request, Response>::kept;
 
 using BatchMessages = grpc::MessageHolder<v1::BatchEstimateRequest, v1::BatchEstimateResponse>;
 

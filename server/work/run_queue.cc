@@ -1,6 +1,7 @@
 #include "server/work/run_queue.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace foretoken::work {
 namespace {
@@ -13,6 +14,12 @@ constexpr size_t kMostIdleCallers = 1024;
 constexpr double kNewest = 0.2;
 
 double SecondsOf(Nanos time) { return std::chrono::duration<double>(time).count(); }
+
+// In a level: by the power of two of the expected time, then in order of admission.
+uint64_t PlaceOf(const Job& job) {
+  const auto microseconds = static_cast<uint64_t>(std::min(job.expected_seconds, 1e9) * 1e6);
+  return static_cast<uint64_t>(std::bit_width(microseconds)) << 56 | job.number;
+}
 
 int& StreamsOf(const Job& job) { return job.is_short ? job.caller->num_short_streams : job.caller->num_streams; }
 
@@ -98,7 +105,7 @@ void RunQueue::Wait(Job& job, Nanos now) {
   }
   job.state = Job::State::kWaiting;
   job.waiting_since = now;
-  caller.waiting[static_cast<size_t>(job.level)].emplace(job.number, &job);
+  caller.waiting[static_cast<size_t>(job.level)].emplace(PlaceOf(job), &job);
   ++num_waiting_;
   if (++caller.num_waiting > 1) return;
   caller.place = next_place_++;
@@ -107,7 +114,7 @@ void RunQueue::Wait(Job& job, Nanos now) {
 
 void RunQueue::Withdraw(Job& job) {
   CallerQueue& caller = *job.caller;
-  caller.waiting[static_cast<size_t>(job.level)].erase(job.number);
+  caller.waiting[static_cast<size_t>(job.level)].erase(PlaceOf(job));
   --num_waiting_;
   if (--caller.num_waiting == 0) active_.erase(&caller);
   job.state = Job::State::kOutside;
@@ -125,13 +132,16 @@ bool RunQueue::MayRun(const Job& job) const {
 
 Job* RunQueue::Best(const CallerQueue& caller) const {
   const bool long_first = caller.turns % kTurnsALongOne == kTurnsALongOne - 1;
-  for (int i = 0; i < kNumLevels; ++i) {
+  Job* oldest = nullptr;
+  for (int i = 0; i < kNumLevels && oldest == nullptr; ++i) {
     const int level = long_first ? kNumLevels - 1 - i : i;
-    for (const auto& [number, job] : caller.waiting[static_cast<size_t>(level)]) {
-      if (MayRun(*job)) return job;
+    for (const auto& [place, job] : caller.waiting[static_cast<size_t>(level)]) {
+      if ((oldest != nullptr && oldest->number < job->number) || !MayRun(*job)) continue;
+      if (!long_first) return job;
+      oldest = job;
     }
   }
-  return nullptr;
+  return oldest;
 }
 
 Job* RunQueue::Next() {
@@ -146,7 +156,7 @@ Job* RunQueue::Next() {
 
 void RunQueue::Begin(Job& job) {
   CallerQueue& caller = *job.caller;
-  caller.waiting[static_cast<size_t>(job.level)].erase(job.number);
+  caller.waiting[static_cast<size_t>(job.level)].erase(PlaceOf(job));
   --num_waiting_;
   active_.erase(&caller);
   time_ = std::max(time_, caller.time);

@@ -1,9 +1,9 @@
 // Who runs next: a queue per caller, turns of a slice each, short work first.
 //
 // Between callers: the caller that had the least time of late goes first, so that each of n busy callers gets 1/n
-// however many jobs it has. Between the jobs of one caller: the lowest level (job.h) first, in order of admission.
-// Every fourth turn of a caller goes to its highest level, so that a flood of short work does not stop its long work. A
-// job that takes longer than expected moves up a level.
+// however many jobs it has. Between the jobs of one caller: the lowest level (job.h) first, in a level the shorter one.
+// Every fourth turn of a caller goes to the oldest job of its highest level, so that a flood of short work does not
+// stop long work. A job that takes longer than expected moves up a level.
 //
 // No threads and no clock: times are arguments, the order is a function of the calls. Not thread-safe.
 #ifndef FORETOKEN_SERVER_WORK_RUN_QUEUE_H_

@@ -98,9 +98,9 @@ class Fairness(Driven):
         self.soon(Caller(self.server), "EstimatorService/Solve", **search())  # the same caller: short work goes first
 
     def test_a_small_sweep_beside_large_ones(self):
-        self.drive(self.server, "sweep", connections=50, values=100)
+        self.drive(self.server, "sweep", connections=20, values=100)
         for _ in range(2):
-            self.drive(self.server, "mix", connections=300, values=100, chunk_points=4096)
+            self.drive(self.server, "mix", connections=40, values=100, chunk_points=4096)
         self.wait_for("foretoken_sweep_points_total", 1e6)
         small = {"base": scenario(), "axes": [{"field": "workload.batch_size", "numbers": {"values": [1.0, 2.0, 3.0]}}]}
         began = time.monotonic()

@@ -254,6 +254,19 @@ class Descriptors(unittest.TestCase):
                 connection.close()
 
 
+class UnknownMethods(unittest.TestCase):
+    def test_they_are_refused_and_the_server_goes_on(self):
+        """grpcurl asks for grpc.reflection.v1 first, scanners for anything."""
+        with ServerProcess() as server:
+            for path in ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/a/b", "/foretoken.v1.None/Get"):
+                for _ in range(20):
+                    with self.assertRaises(grpc.RpcError) as refused:
+                        server.client.channel.unary_unary(path)(b"", timeout=10)
+                    self.assertEqual(refused.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+            server.client.call("EstimatorService/Estimate", scenario=scenario())
+            self.assertIsNone(server.process.poll())
+
+
 class CallLog(unittest.TestCase):
     TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "estimator/serving/coverage.h"
+#include "estimator/serving/coverage_rows.h"
 #include "server/rpc/estimate/scenario_estimator.h"
 #include "server/rpc/estimate/scenario_reader.h"
 #include "tests/rpc/secondary_fixture.h"

@@ -121,6 +121,16 @@ TEST_F(RunQueueTest, WorkThatTakesLongerThanExpectedStepsBack) {
   EXPECT_LE(quick.ended - came, kSlice + microseconds(300));
 }
 
+TEST_F(RunQueueTest, AFewTimesShorterIsFirstToo) {
+  for (int i = 0; i < 600; ++i) Add("a", JobKind::kBatch, 120, microseconds(1800));
+  TurnsUntil(milliseconds(50));
+  const Nanos came = now_;
+  const Task& search = Add("a", JobKind::kSolve, 20, microseconds(300));
+  TurnsUntil(came + milliseconds(5));
+  EXPECT_GE(search.ended, came);
+  EXPECT_LE(search.ended - came, kSlice + microseconds(300));
+}
+
 TEST_F(RunQueueTest, JobsOfOneLevelEndInTheOrderOfTheirArrival) {
   std::vector<const Task*> batches;
   for (int i = 0; i < 10; ++i) batches.push_back(&AddBatch("a"));

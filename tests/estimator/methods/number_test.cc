@@ -103,6 +103,48 @@ TEST(NumberTest, ALoadedPipelineIsNeverFasterThanAnIdleOne) {
   EXPECT_GT(compared, 1000);
 }
 
+// One sequence, request or token more. Sequences and prompts are whole: where one more fills a microbatch or a step,
+// the time steps back by up to a twentieth (docs/model/serving.md).
+TEST(NumberTest, MoreLiveLoadIsNeverFasterButForWholeNumbers) {
+  constexpr double kSteps = 1.05;
+  constexpr void (*kMore[])(LiveLoad&) = {
+      [](LiveLoad& load) { ++*load.running_sequences; },
+      [](LiveLoad& load) { *load.running_context_tokens += 100; },
+      [](LiveLoad& load) { *load.in_flight_prefill_tokens += 100; },
+      [](LiveLoad& load) {  // as long as the others
+        *load.queued_prefill_tokens *= (*load.waiting_requests + 1.0) / *load.waiting_requests;
+        ++*load.waiting_requests;
+      },
+  };
+  RandomScenarios source(37);
+  int compared = 0;
+  for (int i = 0; i < 4000; ++i) {
+    Scenario less = source.NextBatch();
+    if (less.workload.kv_cache_mode != KvCacheMode::kCached) continue;
+    less.workload.batch_size = 1;
+    const int waiting = 1 + source.Pick(20);
+    less.live_load = LiveLoad{.running_sequences = 1 + source.Pick(100),
+                              .running_context_tokens = source.LogUniform(1, 8000),
+                              .remaining_output_tokens = 1 + source.Pick(500),
+                              .waiting_requests = waiting,
+                              .queued_prefill_tokens = 1.0 * waiting * source.LogUniform(1, 8000),
+                              .in_flight_prefill_tokens = source.LogUniform(1, 8000)};
+    if (source.OneIn(2)) less.live_load->max_num_seqs = 128 + source.Pick(128);
+    const bool cut = less.deployment.prefill_chunk_tokens.value_or(kStepTokens) < less.workload.fresh_tokens();
+    if (i % 4 == 1 && less.model->sliding_window) continue;  // past the boundary of an attention chunk less is seen
+    if (i % 4 == 2 && cut) continue;  // in-flight tokens are whole prompts: of two, neither may need a second chunk
+    Scenario more = less;
+    kMore[i % 4](*more.live_load);
+    const absl::StatusOr<Estimate> before = ComputeEstimate(less);
+    const absl::StatusOr<Estimate> after = ComputeEstimate(more);
+    if (!before.ok() || !after.ok()) continue;
+    ++compared;
+    EXPECT_GE(after->ttft.time.value() * kSteps, before->ttft.time.value()) << i % 4 << " " << Describe(less);
+    EXPECT_GE(after->e2e.time.value() * kSteps, before->e2e.time.value()) << i % 4 << " " << Describe(less);
+  }
+  EXPECT_GT(compared, 2000);
+}
+
 // The methods of the sources leave out what the operator model counts: where that makes them too fast, they say so.
 TEST(NumberTest, AMethodBelowTheSpeedOfLightSaysSo) {
   RandomScenarios source(33);

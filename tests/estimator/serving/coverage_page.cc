@@ -7,13 +7,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "estimator/serving/coverage.h"
+#include "estimator/serving/coverage_rows.h"
 
 namespace foretoken {
 namespace {
 
 constexpr char kStart[] = R"(# Coverage: which method and batching policy answers what
 
-Generated from the table in `estimator/serving/coverage.cc`. `CoverageTest.ThePageIsTheTable` compares the two;
+Generated from the table in `estimator/serving/coverage_rows.h`. `CoverageTest.ThePageIsTheTable` compares the two;
 `FORETOKEN_UPDATE_DOCS=1` in its environment writes the page anew.
 
 | cell | a scenario that states the feature |

@@ -1,5 +1,6 @@
 // The table of coverage against what the core model does: every cell is asked.
 #include "estimator/serving/coverage.h"
+#include "estimator/serving/coverage_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -51,6 +51,16 @@ TEST(GatherTest, ByHand) {
   }
 }
 
+// Term by term up to a mean of 1,000 arrivals, as moments of a normal distribution past it.
+TEST(GatherTest, ManyArrivalsContinueFew) {
+  for (const double most : {100.0, 950.0, 1001.0, 1050.0, 5000.0, 1e6}) {
+    const BatchFormation few = FormBatch(1, most, Seconds(1000));
+    const BatchFormation many = FormBatch(1, most, Seconds(1000 * (1 + 1e-9)));
+    EXPECT_NEAR(many.sequences / few.sequences, 1, 5e-5) << most;
+    EXPECT_NEAR(many.wait / few.wait, 1, 1e-4) << most;
+  }
+}
+
 TEST(DynamicBatchTest, NeedsARate) {
   const Model model = Llama2_7b();
   const Hardware hardware = A100();
