@@ -14,7 +14,7 @@ from support.certificates import Certificates
 from support.replicas import wait_until
 from support.server_process import ServerProcess
 
-ROUNDS = 3
+ROUNDS = 2
 RELOAD_SECONDS = 10
 
 
