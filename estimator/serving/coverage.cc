@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
@@ -12,10 +13,7 @@
 namespace foretoken {
 namespace {
 
-using coverage_rows::kAssumptions;
 using coverage_rows::kFeatures;
-using coverage_rows::kInputs;
-using coverage_rows::kLimits;
 using coverage_rows::kRows;
 using coverage_rows::kScopes;
 using coverage_rows::Row;
@@ -108,36 +106,25 @@ static_assert(std::size(kColumns) == kScopes && ColumnsAreInOrder());
 
 const Row& RowOf(Feature feature) { return kRows[static_cast<size_t>(feature)]; }
 
-// Rows that one scope decides in one way, so that an answer asks no others.
-struct RowList {
-  std::array<Feature, kFeatures> rows{};
-  size_t count = 0;
-
-  const Feature* begin() const { return rows.data(); }
-  const Feature* end() const { return rows.data() + count; }
-};
-using ListPerScope = std::array<RowList, kScopes>;
-
-consteval ListPerScope RowsThatAre(Coverage coverage, bool (*takes)(const Row&)) {
-  ListPerScope lists{};
-  for (const Row& row : kRows) {
-    for (size_t scope = 0; scope < kScopes; ++scope) {
-      if (takes(row) && row.cells.coverage[scope] == coverage) lists[scope].rows[lists[scope].count++] = row.feature;
-    }
-  }
-  return lists;
+// Whether the scenario states a feature that the scope decides in this way. Made for each scope, so that an answer
+// tests the rows of its scope alone, and calls none of them.
+template <Coverage coverage, size_t scope>
+bool StatesAny(const Scenario& scenario) {
+  const auto any = [&scenario]<size_t... row>(std::index_sequence<row...>) {
+    return ((kRows[row].cells.coverage[scope] == coverage && kRows[row].states(scenario)) || ...);
+  };
+  return any(std::make_index_sequence<kFeatures>());
 }
 
-constexpr ListPerScope kRefused = RowsThatAre(Coverage::kRefused, [](const Row&) { return true; });
+using Test = bool (*)(const Scenario&);
 
-template <FeatureGroup group>
-constexpr ListPerScope kIgnored = RowsThatAre(Coverage::kIgnored, [](const Row& row) { return row.group == group; });
-
-const RowList& IgnoredRows(Scope scope, FeatureGroup group) {
-  const size_t column = static_cast<size_t>(scope);
-  if (group == kInputs) return kIgnored<kInputs>[column];
-  return group == kLimits ? kIgnored<kLimits>[column] : kIgnored<kAssumptions>[column];
+template <Coverage coverage, size_t... scope>
+consteval std::array<Test, kScopes> TestsOf(std::index_sequence<scope...>) {
+  return {&StatesAny<coverage, scope>...};
 }
+
+template <Coverage coverage>
+constexpr std::array<Test, kScopes> kStatesAny = TestsOf<coverage>(std::make_index_sequence<kScopes>());
 
 const char* TextOf(const Row& row, Scope scope) {
   for (const CellText& cell : kTexts) {
@@ -170,8 +157,10 @@ std::string MessageOf(const Row& row, Scope scope, const Scenario& scenario) {
 
 // The first stated feature that the scope refuses; null: none.
 const Row* FirstRefused(const Scenario& scenario, Scope scope) {
-  for (const Feature feature : kRefused[static_cast<size_t>(scope)]) {
-    if (States(scenario, feature)) return &RowOf(feature);
+  const size_t column = static_cast<size_t>(scope);
+  if (!kStatesAny<Coverage::kRefused>[column](scenario)) return nullptr;
+  for (const Row& row : kRows) {
+    if (row.cells.coverage[column] == Coverage::kRefused && row.states(scenario)) return &row;
   }
   return nullptr;
 }
@@ -219,9 +208,10 @@ absl::Status CheckCovered(const Scenario& scenario, Scope scope) {
 bool Covers(const Scenario& scenario, Scope scope) { return FirstRefused(scenario, scope) == nullptr; }
 
 void WarnOfIgnored(const Scenario& scenario, Scope scope, FeatureGroup group, std::vector<Warning>& warnings) {
-  for (const Feature feature : IgnoredRows(scope, group)) {
-    const Row& row = RowOf(feature);
-    if (!row.states(scenario)) continue;
+  const size_t column = static_cast<size_t>(scope);
+  if (!kStatesAny<Coverage::kIgnored>[column](scenario)) return;
+  for (const Row& row : kRows) {
+    if (row.cells.coverage[column] != Coverage::kIgnored || row.group != group || !row.states(scenario)) continue;
     warnings.push_back({WarningCode::kNotUsed, MessageOf(row, scope, scenario), row.field});
   }
 }
