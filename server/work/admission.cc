@@ -18,7 +18,7 @@ constexpr double kSoonest = 0.1, kLatest = 30;
 // Share of the bound at which a refused caller is welcome again.
 constexpr double kWelcome = 0.5;
 // How long short work waits: seconds, and seconds per second of its own.
-constexpr double kLeastPatience = 1;
+constexpr double kLeastPatience = 5;
 constexpr double kPatiencePerSecond = 100;
 
 JobRefusal Refuse(RefusalCause cause, double retry_seconds, const std::string& message) {

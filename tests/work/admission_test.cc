@@ -55,11 +55,11 @@ TEST_F(AdmissionTest, RefusesWhatWouldWaitTooLong) {
 }
 
 TEST_F(AdmissionTest, ShortWorkIsRefusedEarlier) {
-  const JobSpec short_sweep = {.caller = "a", .kind = JobKind::kSweep, .units = 1500};  // 1.5 ms
+  const JobSpec short_sweep = {.caller = "a", .kind = JobKind::kSweep, .units = 15e3};  // 15 ms
   const JobSpec long_sweep = {.caller = "a", .kind = JobKind::kSweep, .units = 1e6};    // 1 s
-  for (int i = 0; i < 720; ++i) Add(short_sweep);
-  Expect(short_sweep, RefusalCause::kWait, "the call would wait 1.1 s for its turn; allowed 1.0 s");
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 340; ++i) Add(short_sweep);
+  Expect(short_sweep, RefusalCause::kWait, "the call would wait 5.1 s for its turn; allowed 5.0 s");
+  for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(Taken(long_sweep));
     Add(long_sweep);
   }
