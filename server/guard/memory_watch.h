@@ -1,13 +1,12 @@
 // Keeps the process below a stated amount of memory. Looks at its resident memory 50 times a second, and as that nears
 // the limit:
 //
-//   at half      notes what each connection receives, so that the heaviest is known later
-//   at kShort    large calls and new connections are refused, and calls whose caller does not read are ended
-//   at kCut      the connection that sent most since the last look is ended, one every 100 ms
+//   from kMeasure   it notes what each connection receives, so that the heaviest is known later.
+//   from kShort     it refuses large calls and new connections, and ends calls whose caller does not read.
+//   from kCut       it ends the connection that sent most since the last look, one every 100 ms.
 //
-//   at the limit for kGiveUpAfter, the process is asked to end: nothing else is left to do, and whatever starts it
-//   again
-//                starts it with its memory
+// A process that stays at the limit for kGiveUpAfter is asked to end. Nothing else is left to do, and a supervisor
+// starts it again with its memory free.
 //
 // The refusals hold while memory rises and for kPatience after that: memory that stays without a cause, as what gRPC
 // keeps of calls that were reset, must not shut callers out for good.

@@ -80,7 +80,7 @@ FairScheduler::Statistics FairScheduler::statistics() const {
 void FairScheduler::Start(const std::shared_ptr<Turn>& turn, std::function<void()> next) {
   absl::MutexLock lock(&mutex_);
   turn->next = std::move(next);
-  if (turn->state != Job::State::kOutside) return;  // the turn before is returning; TurnEnded goes on
+  if (turn->state != Job::State::kOutside) return;  // the turn before is returning; RunTurn goes on with `next`
   queue_.Wait(*turn, options_.clock());
   Dispatch();
 }
@@ -172,11 +172,12 @@ void FairScheduler::Work(std::list<std::thread>::iterator place) {
 
 void FairScheduler::RunTurn(Turn& turn) {
   {
-    const std::function<void()> body = std::move(turn.next);
+    std::function<void()> body = std::move(turn.next);
     turn.next = nullptr;
     mutex_.Unlock();
     turn.slice_begin = options_.clock();
     if (body != nullptr) body();  // null: withdrawn after it had got a slot and before it had a thread
+    body = nullptr;               // without the lock, because it may hold the last reference to a ticket
     mutex_.Lock();
   }
   const Nanos now = options_.clock();
