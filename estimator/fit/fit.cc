@@ -20,8 +20,8 @@ using Eigen::VectorXd;
 using Problem = FitProblem;
 
 // Keeps values within the limits of Set.
-void Clamp(VectorXd& x) {
-  for (int i = 0; i < Problem::Size(); ++i) x[i] = std::clamp(x[i], Problem::Low(i), Problem::High(i));
+void Clamp(const Problem& problem, VectorXd& x) {
+  for (int i = 0; i < problem.Size(); ++i) x[i] = std::clamp(x[i], problem.Low(i), problem.High(i));
 }
 
 // Which parameters a step does not change.
@@ -29,10 +29,10 @@ using Held = Eigen::Array<bool, Eigen::Dynamic, 1>;
 
 // The parameters at a bound whose gradient points beyond it. A step that is clamped at a bound might not lead downhill,
 // so the other parameters step as if these were constant.
-Held AtBounds(const VectorXd& x, const VectorXd& gradient) {
-  Held held(Problem::Size());
-  for (int i = 0; i < Problem::Size(); ++i) {
-    held[i] = (x[i] >= Problem::High(i) && gradient[i] < 0) || (x[i] <= Problem::Low(i) && gradient[i] > 0);
+Held AtBounds(const Problem& problem, const VectorXd& x, const VectorXd& gradient) {
+  Held held(problem.Size());
+  for (int i = 0; i < problem.Size(); ++i) {
+    held[i] = (x[i] >= problem.High(i) && gradient[i] < 0) || (x[i] <= problem.Low(i) && gradient[i] > 0);
   }
   return held;
 }
@@ -40,7 +40,7 @@ Held AtBounds(const VectorXd& x, const VectorXd& gradient) {
 VectorXd DampedStep(const Held& held, const MatrixXd& curvature, const VectorXd& gradient, double damping) {
   MatrixXd damped = curvature;
   damped.diagonal() *= 1 + damping;
-  for (int i = 0; i < Problem::Size(); ++i) {
+  for (Eigen::Index i = 0; i < held.size(); ++i) {
     if (!held[i]) continue;
     damped.row(i).setZero();
     damped.col(i).setZero();
@@ -57,7 +57,7 @@ struct Point {
 };
 
 Point PointAt(const Problem& problem, VectorXd x) {
-  Clamp(x);
+  Clamp(problem, x);
   VectorXd residuals = problem.Residuals(x);
   const double objective = problem.Objective(x, residuals);
   return {std::move(x), std::move(residuals), objective};
@@ -83,7 +83,7 @@ Slope SlopeAt(const Problem& problem, const Point& point) {
 
 // Moves `point` downhill; leaves it where no damping finds a better one.
 void Descend(const Problem& problem, const Slope& slope, Cancelled cancelled, double& damping, Point& point) {
-  const Held held = AtBounds(point.x, slope.gradient);
+  const Held held = AtBounds(problem, point.x, slope.gradient);
   for (; damping < kMostDamping && !cancelled(); damping *= 4) {
     Point next = PointAt(problem, point.x - DampedStep(held, slope.curvature, slope.gradient, damping));
     if (!(next.objective < point.objective)) continue;
@@ -121,14 +121,19 @@ std::vector<Sample> Pick(const std::vector<Sample>& samples, const std::vector<i
   return picked;
 }
 
-FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options,
-              Cancelled cancelled) {
+FitResult Fit(const Efficiencies& parent, std::span<const Parameter> parameters, Measurements measurements,
+              const FitOptions& options, Cancelled cancelled) {
   if (cancelled()) return {.efficiencies = parent, .log_deviations = {}};
-  const Problem problem(parent, samples, options);
+  const Problem problem(parent, parameters, std::move(measurements), options);
   const Minimum minimum = Minimise(problem, problem.mean(), cancelled);
   if (cancelled()) return {.efficiencies = parent, .log_deviations = {}};
   const VectorXd deviations = minimum.curvature.inverse().diagonal().cwiseSqrt();
   return {.efficiencies = problem.At(minimum.x), .log_deviations = {deviations.begin(), deviations.end()}};
+}
+
+FitResult Fit(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options,
+              Cancelled cancelled) {
+  return Fit(parent, RunParameters(), MeasurementsOf(samples), options, cancelled);
 }
 
 }  // namespace foretoken

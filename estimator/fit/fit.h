@@ -54,7 +54,7 @@ inline constexpr double kIdentified = 0.9;
 
 struct FitResult {
   Efficiencies efficiencies;
-  std::vector<double> log_deviations;  // posterior, one a parameter
+  std::vector<double> log_deviations;  // posterior, one a parameter that was fitted
 };
 
 // The parameters that explain `samples` best, given those of their `parent`. Without samples: the parent. `cancelled`

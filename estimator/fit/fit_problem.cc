@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "estimator/methods/operator_model.h"
 #include "estimator/scenario/parameters.h"
@@ -26,6 +27,14 @@ Times Predict(const Scenario& scenario, const Efficiencies& efficiencies, const 
   return status.ok() ? TimesOf(estimate) : Times{kNone, kNone, kNone};
 }
 
+double Weight(const std::vector<Sample>& samples, Eigen::Index row) {
+  const Sample& sample = samples[static_cast<size_t>(row / kNumMetrics)];
+  const auto metric = static_cast<size_t>(row % kNumMetrics);
+  // E2E follows from TTFT and TPOT: where both were measured, it would count the decode twice.
+  const bool implied = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
+  return implied ? 0 : sample.weights[metric];
+}
+
 }  // namespace
 
 Times TimesOf(const Estimate& estimate) {
@@ -36,44 +45,53 @@ Times PredictTimes(const Scenario& scenario, const Efficiencies& efficiencies) {
   return Predict(scenario, efficiencies, nullptr);
 }
 
-FitProblem::FitProblem(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options)
+Measurements MeasurementsOf(const std::vector<Sample>& samples) {
+  const auto rows = static_cast<Eigen::Index>(samples.size()) * kNumMetrics;
+  VectorXd weights(rows);
+  for (Eigen::Index row = 0; row < rows; ++row) weights[row] = Weight(samples, row);
+  const auto misses = [&samples, rows](const Efficiencies& efficiencies) {
+    const StepModelCache machines;  // campaigns vary batches and lengths on a few deployments
+    VectorXd logs(rows);
+    Eigen::Index row = 0;
+    for (const Sample& sample : samples) {
+      const Times predicted = Predict(sample.scenario, efficiencies, &machines);
+      for (int metric = 0; metric < kNumMetrics; ++metric) {
+        const double miss = std::log(predicted[metric] / sample.measured[metric]);
+        logs[row++] = std::isfinite(miss) ? miss : 0;
+      }
+    }
+    return logs;
+  };
+  return {misses, std::move(weights)};
+}
+
+FitProblem::FitProblem(const Efficiencies& parent, std::span<const Parameter> parameters, Measurements measurements,
+                       const FitOptions& options)
     : parent_(parent),
-      samples_(samples),
+      parameters_(parameters),
+      measured_(std::move(measurements)),
       noise_(options.noise),
       tail_(options.tail),
       mean_(Size()),
       deviations_(Size()) {
   for (int i = 0; i < Size(); ++i) {
-    const Parameter& parameter = Parameters()[i];
+    const Parameter& parameter = parameters_[i];
     mean_[i] = std::log(Get(parent, parameter));
     deviations_[i] = parameter.name == options.held ? kHeldDeviation : options.freedom * parameter.log_deviation;
   }
 }
 
-int FitProblem::Size() { return static_cast<int>(Parameters().size()); }
-double FitProblem::Low(int i) { return std::log(Parameters()[i].low); }
-double FitProblem::High(int i) { return std::log(Parameters()[i].high); }
+int FitProblem::Size() const { return static_cast<int>(parameters_.size()); }
+double FitProblem::Low(int i) const { return std::log(parameters_[i].low); }
+double FitProblem::High(int i) const { return std::log(parameters_[i].high); }
 
 Efficiencies FitProblem::At(const VectorXd& x) const {
   Efficiencies efficiencies = parent_;
-  for (int i = 0; i < Size(); ++i) Set(Parameters()[i], std::exp(x[i]), efficiencies);
+  for (int i = 0; i < Size(); ++i) Set(parameters_[i], std::exp(x[i]), efficiencies);
   return efficiencies;
 }
 
-VectorXd FitProblem::Residuals(const VectorXd& x) const {
-  const Efficiencies efficiencies = At(x);
-  const StepModelCache machines;  // campaigns vary batches and lengths on a few deployments
-  VectorXd residuals(static_cast<Eigen::Index>(samples_.size()) * kNumMetrics);
-  Eigen::Index row = 0;
-  for (const Sample& sample : samples_) {
-    const Times predicted = Predict(sample.scenario, efficiencies, &machines);
-    for (int metric = 0; metric < kNumMetrics; ++metric) {
-      const double residual = std::log(predicted[metric] / sample.measured[metric]) / noise_;
-      residuals[row++] = std::isfinite(residual) ? residual : 0;
-    }
-  }
-  return residuals;
-}
+VectorXd FitProblem::Residuals(const VectorXd& x) const { return measured_.misses(At(x)) / noise_; }
 
 MatrixXd FitProblem::Jacobian(const VectorXd& x, const VectorXd& residuals) const {
   MatrixXd jacobian(residuals.size(), Size());
@@ -90,7 +108,7 @@ double FitProblem::Objective(const VectorXd& x, const VectorXd& residuals) const
   double sum = 0;
   for (int i = 0; i < Size(); ++i) sum += 2 * tail_ * tail_ * (std::sqrt(1 + Far(x, i)) - 1);
   for (Eigen::Index i = 0; i < residuals.size(); ++i) {
-    sum += 2 * Weight(i) * (std::sqrt(1 + residuals[i] * residuals[i]) - 1);
+    sum += 2 * measured_.weights[i] * (std::sqrt(1 + residuals[i] * residuals[i]) - 1);
   }
   return sum;
 }
@@ -98,7 +116,7 @@ double FitProblem::Objective(const VectorXd& x, const VectorXd& residuals) const
 VectorXd FitProblem::Weights(const VectorXd& residuals) const {
   VectorXd weights(residuals.size());
   for (Eigen::Index i = 0; i < residuals.size(); ++i) {
-    weights[i] = Weight(i) / std::sqrt(1 + residuals[i] * residuals[i]);
+    weights[i] = measured_.weights[i] / std::sqrt(1 + residuals[i] * residuals[i]);
   }
   return weights;
 }
@@ -107,14 +125,6 @@ VectorXd FitProblem::Precision(const VectorXd& x) const {
   VectorXd precision(Size());
   for (int i = 0; i < Size(); ++i) precision[i] = 1 / (deviations_[i] * deviations_[i] * std::sqrt(1 + Far(x, i)));
   return precision;
-}
-
-double FitProblem::Weight(Eigen::Index row) const {
-  const Sample& sample = samples_[static_cast<size_t>(row / kNumMetrics)];
-  const auto metric = static_cast<size_t>(row % kNumMetrics);
-  // E2E follows from TTFT and TPOT: where both were measured, it would count the decode twice.
-  const bool implied = metric == kE2e && sample.measured[kTtft] > 0 && sample.measured[kTpot] > 0;
-  return implied ? 0 : sample.weights[metric];
 }
 
 double FitProblem::Far(const VectorXd& x, int i) const {

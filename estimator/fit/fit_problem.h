@@ -1,31 +1,48 @@
 // The objective of a fit over the logarithms of the parameters, with the derivatives that Levenberg-Marquardt needs:
-// soft-L1 of the residuals of measured latencies, and of the distances from the parent.
+// soft-L1 of the residuals of what was measured, and of the distances from the parent.
 #ifndef FORETOKEN_ESTIMATOR_FIT_FIT_PROBLEM_H_
 #define FORETOKEN_ESTIMATOR_FIT_FIT_PROBLEM_H_
 
 #include <Eigen/Dense>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "estimator/fit/fit.h"
+#include "estimator/scenario/parameters.h"
 
 namespace foretoken {
 
-// The parent and the samples outlive it.
+// Log of predicted over measured for each measured time; 0: it was not measured, or the model refuses it.
+using Misses = std::function<Eigen::VectorXd(const Efficiencies&)>;
+
+// What was measured: how far predictions with given constants are from it, and the weight of each squared residual.
+struct Measurements {
+  Misses misses;
+  Eigen::VectorXd weights;
+};
+
+// Latencies of requests, kNumMetrics a sample. The samples outlive it.
+Measurements MeasurementsOf(const std::vector<Sample>& samples);
+
+// The parent outlives it.
 class FitProblem {
  public:
-  FitProblem(const Efficiencies& parent, const std::vector<Sample>& samples, const FitOptions& options);
+  // `parameters`: those that may change.
+  FitProblem(const Efficiencies& parent, std::span<const Parameter> parameters, Measurements measurements,
+             const FitOptions& options);
 
   // Parameters, and the bounds of each.
-  static int Size();
-  static double Low(int i);
-  static double High(int i);
+  int Size() const;
+  double Low(int i) const;
+  double High(int i) const;
 
   // Of the prior.
   const Eigen::VectorXd& mean() const { return mean_; }
 
   Efficiencies At(const Eigen::VectorXd& x) const;
 
-  // Log of predicted over measured in units of the noise, one a sample and metric; 0 where there is none.
+  // The misses in units of the noise.
   Eigen::VectorXd Residuals(const Eigen::VectorXd& x) const;
   // Of the residuals, which are those at x.
   Eigen::MatrixXd Jacobian(const Eigen::VectorXd& x, const Eigen::VectorXd& residuals) const;
@@ -36,16 +53,20 @@ class FitProblem {
   Eigen::VectorXd Precision(const Eigen::VectorXd& x) const;
 
  private:
-  double Weight(Eigen::Index row) const;
   // Squared distance of a parameter from the parent's, in tails.
   double Far(const Eigen::VectorXd& x, int i) const;
 
   const Efficiencies& parent_;
-  const std::vector<Sample>& samples_;
+  const std::span<const Parameter> parameters_;
+  const Measurements measured_;
   const double noise_;
   const double tail_;
   Eigen::VectorXd mean_, deviations_;
 };
+
+// The parameters that explain the measurements best, given those of their `parent`.
+FitResult Fit(const Efficiencies& parent, std::span<const Parameter> parameters, Measurements measurements,
+              const FitOptions& options, Cancelled cancelled);
 
 }  // namespace foretoken
 

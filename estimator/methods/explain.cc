@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kGemm = "smax(2 N K (M + M0) / P_mm, (N K w + M (K a + N a_r)) / (BW e_w)) per matrix";
 constexpr std::string_view kExpertGemm =
-    "smax(2 N K (M + M0) / (P_mm e_x), (N K w + M (K a + N a_r)) / (BW e_w)) per expert matrix";
+    "smax(2 N K (M + M_x) / (P e_x), (N K w + M (K a + N a_r)) / (BW e_w)) per expert matrix";
 constexpr std::string_view kRoofline = "smax(flops / (P e), bytes / (BW e))";
 constexpr std::string_view kTraffic = "bytes / (BW e)";
 
@@ -98,11 +98,12 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
   return {.name = "host",
           .count = 1,
           .parts = {.host = std::max(Seconds(0), StepTime(model, shape).Total() - operators)},
-          .formula = "smax(operators + L c_gap, c_step + L c_layer + T c_tok + R c_req) - operators",
+          .formula = "smax(operators + L c_gap + t_experts, c_step + L c_layer + T c_tok + R c_req) - operators",
           .inputs = {{"L", model.shard.layers},
                      {"T", shape.Tokens()},
                      {"R", shape.logits_rows},
                      {"c_gap_seconds", e.layer_gap.value()},
+                     {"t_experts_seconds", model.operators.experts ? model.operators.experts->start.value() : 0},
                      {"c_step_seconds", e.host_step.value()},
                      {"c_layer_seconds", e.host_layer.value()},
                      {"c_tok_seconds", e.host_token.value()},

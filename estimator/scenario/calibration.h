@@ -21,7 +21,7 @@
 namespace foretoken {
 
 // Rises with every change of a formula or of the set of parameters, because it changes what a fitted value means.
-inline constexpr int kModelVersion = 6;
+inline constexpr int kModelVersion = 7;
 
 // The three latencies of a request, in the order of every array of them.
 enum Metric { kTtft, kTpot, kE2e };
@@ -54,6 +54,7 @@ struct Calibration {
   std::string engine;       // "vllm" or "vllm@0.12.0"; both empty: the generic prior, and how far off it was
   std::string model_id;     // empty: any; else beside one of the same hardware and engine for any model
   bool continuous = false;  // of continuous batching; false: of static batches
+  bool of_kernels = false;  // fitted to kernels timed alone: all that runs tell of is the generic prior's
   Efficiencies efficiencies;
   Bands bands;
   LargestDegrees degrees;

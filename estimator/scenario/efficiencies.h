@@ -3,16 +3,38 @@
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_EFFICIENCIES_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_EFFICIENCIES_H_
 
+#include <array>
 #include <limits>
 
+#include "estimator/base/dtype.h"
 #include "estimator/base/units.h"
 
 namespace foretoken {
 
+// What a matrix product multiplies: the formats of its weights and of the activations that enter it. Kernels of
+// different formats are different code, and reach different shares of a device.
+enum class MatrixFormat { k16Bit, k8Bit, kFp8Block, kInt4Weights, kNvfp4, kMxfp4Weights, kMxfp4Fp8 };
+inline constexpr int kNumMatrixFormats = 7;
+
+// "16bit", "fp8_block", "mxfp4_weights", ...: as the names of parameters end.
+const char* MatrixFormatName(MatrixFormat format);
+
+// Weights of 16 bits, or of 8 that are cast before they are multiplied, are k16Bit; llama.cpp's 4-bit blocks are
+// kInt4Weights.
+MatrixFormat FormatOf(Dtype weight, Dtype activation);
+
+// What the kernels of one layer's routed experts reach in one format: sorting tokens to experts, the products, the
+// activation between them, and the sum over experts. Formula: docs/model/step.md, "Experts".
+struct ExpertKernels {
+  double gemm = 1;       // e_x, of the matrix peak, at many rows an expert
+  double half_rows = 0;  // M_x: rows whose time each expert pays on top of its own
+  // At which the chosen rows of all tokens on the device are sorted to experts and added up.
+  BytesPerSecond row_rate{std::numeric_limits<double>::infinity()};
+};
+
 struct Efficiencies {
   // Shares of a peak, above 0 to 1 (decode attention may pass 1 where an engine uses the matrix units).
   double gemm = 1;               // e_c, of the matrix peak, at many rows
-  double expert_gemm = 1;        // e_x, of the rate that other matrix products reach
   double prefill_attention = 1;  // e_a, of the matrix peak
   double decode_attention = 1;   // e_d, of the fp32 vector peak, damped by vector_reference
   double weight_read = 1;        // e_w, of memory bandwidth; see weight_read_balance
@@ -29,8 +51,11 @@ struct Efficiencies {
   // P_ref: decode attention scales with the square root of a device's fp32 peak over it; 0: in proportion to the peak.
   FlopsPerSecond vector_reference;
 
+  std::array<ExpertKernels, kNumMatrixFormats> experts;  // by MatrixFormat
+
   Seconds link_latency;           // alpha, of one exchange
   Seconds layer_gap;              // c_gap: idle device time per layer
+  Seconds expert_start;           // c_x: of a layer's routed experts, however few its tokens
   Seconds host_step;              // c_step: host time of a step
   Seconds host_layer;             // c_layer: host time of a step per layer
   Seconds host_token;             // c_tok: per token of a step

@@ -124,6 +124,19 @@ FlopsPerSecond VectorRate(const Hardware& hardware, FlopsPerSecond matrix, const
   return std::min(reference * (efficiencies.decode_attention * std::sqrt(peak / reference)), roof);
 }
 
+// What the kernels of routed experts reach, in their format.
+absl::Status AddExperts(const Hardware& hardware, Dtype weight, Dtype activation, const Efficiencies& efficiencies,
+                        Machine& machine) {
+  const absl::StatusOr<Peak> peak = PeakFor(hardware, ComputeDtype(weight, activation), nullptr);
+  if (!peak.ok()) return peak.status();
+  const ExpertKernels& kernels = efficiencies.experts[static_cast<size_t>(FormatOf(weight, activation))];
+  machine.expert_gemm = peak->rate * kernels.gemm;
+  machine.expert_rows = kernels.row_rate;
+  machine.expert_half_rows = kernels.half_rows;
+  machine.expert_start = efficiencies.expert_start;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status MissingFigure(const Hardware& hardware, const std::string& field, const std::string& purpose) {
@@ -160,7 +173,7 @@ Efficiencies TransferredTo(const Hardware& hardware, Efficiencies efficiencies) 
   return efficiencies;
 }
 
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement, Dtype experts,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
   if (!hardware.memory_bandwidth) return MissingFigure(hardware, "memory_bandwidth_bytes_per_second", "every estimate");
   if (!hardware.memory_capacity) return MissingFigure(hardware, "memory_capacity_bytes", "telling what fits");
@@ -173,13 +186,11 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& p
   const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, placement, efficiencies, warnings);
   if (!fabric.ok()) return fabric.status();
   const BytesPerSecond memory = *hardware.memory_bandwidth;
-  const FlopsPerSecond gemm = MatrixRate(*peak, memory, efficiencies);
-  return Machine{
+  Machine machine{
       .matrix_peak = peak->rate,
       .memory_peak = memory,
       .memory_capacity = *hardware.memory_capacity,
-      .gemm = gemm,
-      .expert_gemm = gemm * efficiencies.expert_gemm,
+      .gemm = MatrixRate(*peak, memory, efficiencies),
       .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
       .prefill_attention = head_peak->rate * efficiencies.prefill_attention,
       .decode_attention = VectorRate(hardware, head_peak->rate, efficiencies),
@@ -188,6 +199,12 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& p
       .elementwise = memory * efficiencies.elementwise,
       .fabric = *fabric,
   };
+  if (experts == Dtype::kUnspecified) return machine;
+  if (absl::Status status = AddExperts(hardware, experts, placement.activation_dtype, efficiencies, machine);
+      !status.ok()) {
+    return status;
+  }
+  return machine;
 }
 
 }  // namespace foretoken

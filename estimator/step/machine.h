@@ -23,13 +23,16 @@ struct Machine {
 
   // Reached rates.
   FlopsPerSecond gemm;               // of the deployment's weights
-  FlopsPerSecond expert_gemm;        // of routed experts, each with rows of its own
+  FlopsPerSecond expert_gemm;        // of routed experts, each with rows of its own; 0: the model has none
   FlopsPerSecond head_gemm;          // of the LM head, which stays in 16 bits
   FlopsPerSecond prefill_attention;  // and of MLA's absorbed decode, a matrix product over all heads
   FlopsPerSecond decode_attention;
   BytesPerSecond weight_read;
   BytesPerSecond kv_read;
   BytesPerSecond elementwise;
+  BytesPerSecond expert_rows;  // of rows that are sorted to experts and added up
+  double expert_half_rows = 0;
+  Seconds expert_start;  // of a layer
   Fabric fabric;
 };
 
@@ -61,8 +64,9 @@ double VectorBalance(const Hardware& hardware);
 // Formula, source: docs/model/step.md, "A calibration on another device".
 Efficiencies TransferredTo(const Hardware& hardware, Efficiencies efficiencies);
 
-// Errors: kMissingFigure: a peak, the memory bandwidth, the capacity, or a link that the placement needs.
-absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement,
+// `experts`: the dtype of the weights of routed experts; kUnspecified: the model has none. Errors: kMissingFigure: a
+// peak, the memory bandwidth, the capacity, or a link that the placement needs.
+absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& placement, Dtype experts,
                                     const Efficiencies& efficiencies, std::vector<Warning>* warnings);
 
 }  // namespace foretoken

@@ -33,10 +33,11 @@ struct Gemm {
   OperatorKind kind;
   double count, n, k;
   Bytes bytes_per_weight, bytes_per_input;
+  double half_rows;
 };
 
 MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& machine) {
-  MatrixOperator matrix{.kind = g.kind, .count = g.count, .n = g.n, .k = g.k};
+  MatrixOperator matrix{.kind = g.kind, .count = g.count, .n = g.n, .k = g.k, .half_rows = g.half_rows};
   matrix.flops_per_row = Flops(2 * g.n * g.k);
   matrix.weights = g.n * g.k * g.bytes_per_weight;
   matrix.bytes_per_row = g.k * g.bytes_per_input + g.n * shard.residual;
@@ -48,12 +49,13 @@ MatrixOperator MakeMatrix(const Gemm& g, const Shard& shard, const Machine& mach
 
 ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Machine& machine) {
   const auto expert = [&](OperatorKind kind, double n, double k) {
-    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation}, shard, machine);
+    return MakeMatrix({kind, 1, n, k, e.bytes_per_weight, shard.activation, machine.expert_half_rows}, shard, machine);
   };
   return {.up = expert(OperatorKind::kExpertUp, e.up_n, e.up_k),
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
           .log_missed = LogMissed(e.num_experts, e.chosen),
           .chance = MakeShareChance(e.num_experts, e.expert_parallel),
+          .start = e.layers * machine.expert_start,
           .gather = MakeAllGather(machine.fabric, e.devices)};
 }
 
@@ -70,11 +72,12 @@ Bytes ElementwiseBytes(const Shard& s, bool unfused) {
 
 }  // namespace
 
-StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool unfused_elementwise) {
+StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, double gemm_half_rows,
+                              bool unfused_elementwise) {
   StepOperatorSet set;
   for (const Matrix& m : shard.matrices) {
-    const MatrixOperator matrix =
-        MakeMatrix({KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation}, shard, machine);
+    const MatrixOperator matrix = MakeMatrix(
+        {KindOf(m.kind), m.layers, m.n, m.k, shard.weight, shard.activation, gemm_half_rows}, shard, machine);
     if (m.kind < Matrix::Kind::kOut) {
       set.before_attention.push_back(matrix);
     } else {
@@ -83,7 +86,8 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool u
   }
   if (shard.experts) set.experts = MakeExperts(*shard.experts, shard, machine);
   set.head =
-      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual}, shard, machine);
+      MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual, gemm_half_rows},
+                 shard, machine);
   set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.residual), machine);
   set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
   set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);

@@ -49,6 +49,7 @@ struct MatrixOperator {
   Bytes weights;            // N K w
   Bytes bytes_per_row;      // K a + N a_r
   Seconds compute_per_row;  // at the reached rate; a product of few rows takes the time of M + M0
+  double half_rows = 0;     // M0
   Seconds memory;           // of the weights, at the reached rate
   Seconds memory_per_row;
 };
@@ -64,6 +65,7 @@ struct ExpertOperators {
   MatrixOperator up, down;
   double log_missed = 0;  // LogMissed of E and K
   ShareChance chance;     // of E and ep
+  Seconds start;          // of all layers
   MessageTime gather;     // dispatch of the tokens of all replicas, or combine of their results
 };
 
@@ -100,9 +102,10 @@ inline BytesPerSecond ReachedBandwidth(const Machine& machine, OperatorKind kind
     case OperatorKind::kPrefillAttention:
     case OperatorKind::kDecodeAttention:
       return machine.kv_read;
+    case OperatorKind::kExpertRows:
+      return machine.expert_rows;
     case OperatorKind::kEmbedding:
     case OperatorKind::kLatentExpand:
-    case OperatorKind::kExpertRows:
     case OperatorKind::kElementwise:
       return machine.elementwise;
     default:
@@ -110,7 +113,9 @@ inline BytesPerSecond ReachedBandwidth(const Machine& machine, OperatorKind kind
   }
 }
 
-StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, bool unfused_elementwise);
+// `gemm_half_rows`: M0 of every product but those of routed experts.
+StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, double gemm_half_rows,
+                              bool unfused_elementwise);
 
 }  // namespace foretoken
 

@@ -75,7 +75,6 @@ void AddExperts(const Model& model, const Placement& placement, double moe_layer
   const double replicas = ep > 1 ? placement.data_parallel : 1;
   const double group = placement.tensor_parallel * replicas;
   const double width = DivideUp(moe.moe_intermediate_size, group / ep);
-  const bool native = placement.weight_dtype == model.native_dtype;
   shard.experts = ExpertShard{
       .layers = moe_layers,
       .num_experts = static_cast<double>(moe.num_experts),
@@ -89,7 +88,7 @@ void AddExperts(const Model& model, const Placement& placement, double moe_layer
       .up_k = shard.hidden,
       .down_n = shard.hidden,
       .down_k = width,
-      .bytes_per_weight = BytesPerElement(native ? moe.native_expert_dtype : placement.weight_dtype),
+      .bytes_per_weight = BytesPerElement(ExpertDtype(model, placement)),
   };
   shard.matrices.push_back({Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
 }
@@ -130,6 +129,12 @@ Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, 
 }
 
 }  // namespace
+
+Dtype ExpertDtype(const Model& model, const Placement& placement) {
+  if (!model.mixture_of_experts) return Dtype::kUnspecified;
+  const bool native = placement.weight_dtype == model.native_dtype;
+  return native ? model.mixture_of_experts->native_expert_dtype : placement.weight_dtype;
+}
 
 Shard MakeShard(const Model& model, const Placement& placement) {
   Shard shard;

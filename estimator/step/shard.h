@@ -93,6 +93,10 @@ struct Shard {
   bool heads_padded = false;
 };
 
+// The dtype of the weights of routed experts: the model's own where the deployment keeps the model's dtype, else the
+// deployment's. kUnspecified: the model has none.
+Dtype ExpertDtype(const Model& model, const Placement& placement);
+
 // REQUIRES: a supported model; a deployment with resolved dtypes.
 Shard MakeShard(const Model& model, const Placement& placement);
 

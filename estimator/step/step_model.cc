@@ -60,7 +60,8 @@ absl::StatusOr<StepModel> MakeStepModel(const StepModelInputs& inputs, std::vect
   const Placement& placement = inputs.placement;
   const Efficiencies& efficiencies = *inputs.efficiencies;
   if (absl::Status stages = CheckStages(*inputs.model, placement); !stages.ok()) return stages;
-  absl::StatusOr<Machine> machine = MakeMachine(*inputs.hardware, placement, efficiencies, warnings);
+  absl::StatusOr<Machine> machine =
+      MakeMachine(*inputs.hardware, placement, ExpertDtype(*inputs.model, placement), efficiencies, warnings);
   if (!machine.ok()) return machine.status();
   const bool floor = efficiencies.speed_of_light;
   if (!floor) {
@@ -73,7 +74,8 @@ absl::StatusOr<StepModel> MakeStepModel(const StepModelInputs& inputs, std::vect
                   .roofline_exponent = floor ? std::numeric_limits<double>::infinity() : placement.roofline_exponent,
                   .attention_kernel = floor ? AttentionKernel::kFlash : placement.attention_kernel,
                   .expert_routing = inputs.expert_routing};
-  model.operators = MakeOperators(model.shard, model.machine, !floor && placement.unfused_elementwise);
+  model.operators =
+      MakeOperators(model.shard, model.machine, efficiencies.gemm_half_rows, !floor && placement.unfused_elementwise);
   return model;
 }
 

@@ -13,13 +13,12 @@
 namespace foretoken {
 
 // `runs` times the products of `m` with `rows` rows each.
-inline OperatorCost MatrixCost(const StepModel& model, const MatrixOperator& m, double rows, double runs) {
-  const double half_rows = model.efficiencies.gemm_half_rows;
+inline OperatorCost MatrixCost(const MatrixOperator& m, double rows, double runs) {
   return {.kind = m.kind,
           .count = runs,
           .flops = runs * (rows * m.flops_per_row),
           .bytes = runs * (m.weights + rows * m.bytes_per_row),
-          .compute = runs * ((rows + half_rows) * m.compute_per_row),
+          .compute = runs * ((rows + m.half_rows) * m.compute_per_row),
           .memory = runs * (m.memory + rows * m.memory_per_row),
           .weights = runs * m.weights,
           .rows = rows,
@@ -121,12 +120,15 @@ inline ExpertUse UseExperts(const StepModel& model, const StepShape& shape) {
   return use;
 }
 
-// Permute and unpermute: beside their products, the rows of the busiest device pass memory three times. They are read
-// and written in the order of their experts, and read again for the sum over experts.
-inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use) {
+// Permute and unpermute: rows are read and written in the order of their experts, and read again for the sum over
+// experts. After an all-gather a device sorts the chosen rows of all tokens, those of other devices' experts among
+// them; after an all-to-all only those that were sent to it.
+inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use, double tokens) {
   const Shard& s = model.shard;
-  const double rows = use.on_rank * use.rows;
-  const Bytes bytes = s.experts->layers * rows * s.hidden * (2 * s.activation + s.residual);
+  const ExpertShard& e = *s.experts;
+  const bool sent = e.replicas > 1 && e.exchange == ExpertExchange::kAllToAll;
+  const double rows = sent ? use.on_rank * use.rows : tokens * e.replicas * e.chosen;
+  const Bytes bytes = e.layers * rows * s.hidden * (2 * s.activation + s.residual);
   return {.kind = OperatorKind::kExpertRows,
           .count = s.experts->layers,
           .bytes = bytes,
@@ -204,7 +206,7 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
   const StepOperatorSet& set = model.operators;
   const double tokens = shape.Tokens();
   visit(TrafficCost(OperatorKind::kEmbedding, set.embedding, tokens, 1));
-  for (const MatrixOperator& m : set.before_attention) visit(MatrixCost(model, m, tokens, m.count));
+  for (const MatrixOperator& m : set.before_attention) visit(MatrixCost(m, tokens, m.count));
   if (s.latent_rank > 0 && shape.prefill_prior > 0 && shape.prefill_sequences > 0) {
     visit(LatentExpansionCost(model, shape));
   }
@@ -214,14 +216,14 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
       visit(DecodeAttentionCost(model, group, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
     }
   }
-  for (const MatrixOperator& m : set.after_attention) visit(MatrixCost(model, m, tokens, m.count));
+  for (const MatrixOperator& m : set.after_attention) visit(MatrixCost(m, tokens, m.count));
   if (set.experts && tokens > 0) {
     const ExpertUse use = UseExperts(model, shape);
     for (const MatrixOperator* m : {&set.experts->up, &set.experts->down}) {
-      visit(MatrixCost(model, *m, use.rows, s.experts->layers * use.on_rank));
+      visit(MatrixCost(*m, use.rows, s.experts->layers * use.on_rank));
     }
     // At the speed of light, kernels permute as they multiply.
-    if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use));
+    if (!model.efficiencies.speed_of_light) visit(ExpertRowsCost(model, use, tokens));
     // With one replica, its devices already hold all tokens.
     if (s.experts->replicas > 1) {
       const bool gathered = s.experts->exchange == ExpertExchange::kAllGather;
@@ -233,7 +235,7 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
   if (s.tensor_parallel > 1) visit(AllReduceCost(model, message));
   if (s.stages > 1) visit(StageTransferCost(model, message));
   if (shape.logits_rows <= 0) return;
-  visit(MatrixCost(model, set.head, shape.logits_rows, 1));
+  visit(MatrixCost(set.head, shape.logits_rows, 1));
   if (s.tensor_parallel > 1) visit(LogitsGatherCost(model, shape.logits_rows));
 }
 

@@ -11,13 +11,9 @@ double Up(double amount, double parts) { return std::ceil(amount / parts); }
 
 double Bytes8(Dtype dtype) { return BytesPerElement(dtype).value(); }
 
-// The dense peak of the wider of two formats, and bytes of an element of what it computes in: what a device does not
-// state is computed in the next wider format.
-struct Peak {
-  double rate, element;
-};
+}  // namespace
 
-Peak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation) {
+OraclePeak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation) {
   const Dtype dtype = Bytes8(weight) > Bytes8(activation) ? weight : activation;
   const PeakCompute& p = hardware.peak;
   using Figure = std::optional<FlopsPerSecond>;
@@ -29,8 +25,6 @@ Peak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation) {
   if ((dtype == Dtype::kInt8 || dtype == Dtype::kInt4) && p.int8) return {p.int8->value(), 1};
   return {half->value(), 2};
 }
-
-}  // namespace
 
 Spent& Spent::operator+=(const Spent& o) {
   compute += o.compute;
@@ -68,13 +62,13 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
   const Hardware& h = *scenario.hardware;
   const bool llama_cpp = d_.weight_dtype == Dtype::kQ4_0 || d_.weight_dtype == Dtype::kQ4_K_M;
   head_ = llama_cpp ? weight_ : std::max(2.0, weight_);
-  const Peak head = PeakOf(h, Dtype::kBf16, d_.activation_dtype);
+  const OraclePeak head = PeakOf(h, Dtype::kBf16, d_.activation_dtype);
   bandwidth_ = h.memory_bandwidth->value();
   // A FLOP takes its time on the units and its share of the way of an element to them.
-  const auto fed = [this](const Peak& peak) {
+  const auto fed = [this](const OraclePeak& peak) {
     return 1 / (1 / (peak.rate * e_.gemm) + peak.element / (bandwidth_ * e_.gemm_reuse));
   };
-  const Peak peak = PeakOf(h, d_.weight_dtype, d_.activation_dtype);
+  const OraclePeak peak = PeakOf(h, d_.weight_dtype, d_.activation_dtype);
   peak_ = peak.rate;
   gemm_ = fed(peak);
   head_gemm_ = fed(head);
@@ -115,7 +109,7 @@ Spent SlowOracle::Head(double rows) const {
   if (rows <= 0) return {};
   const double vocab = Up(model_.vocab_size, tp_);
   const double alpha = e_.link_latency.value();
-  Spent spent = Product(rows, vocab, model_.hidden_size, head_, residual_, head_gemm_);
+  Spent spent = Product(rows, vocab, model_.hidden_size, head_, residual_, head_gemm_, e_.gemm_half_rows);
   if (tp_ <= 1) return spent;
   const double inside = std::min(tp_, node_);
   const double logits = rows * vocab * tp_ * residual_;

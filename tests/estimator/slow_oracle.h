@@ -67,7 +67,7 @@ class SlowOracle {
   Smoothed Smax(double a, double b) const;
   Spent Roofline(double compute, double memory) const;
   // `rows` rows by a matrix of n x k elements, those of the matrix and of a row of `bytes` and `input`.
-  Spent Product(double rows, double n, double k, double bytes, double input, double rate) const;
+  Spent Product(double rows, double n, double k, double bytes, double input, double rate, double half_rows) const;
   Spent Gemm(double rows, double n, double k, double bytes) const;
   Spent Layer(int layer, const Shape& shape) const;
   Spent Attention(const Shape& shape, bool windowed) const;
@@ -103,6 +103,13 @@ class SlowOracle {
   double peak_, gemm_, head_gemm_, attention_, vector_, bandwidth_;
   double link_, scale_out_, node_;
 };
+
+// The dense peak of the wider of two formats, and bytes of an element of what it computes in: what a device does not
+// state is computed in the next wider format.
+struct OraclePeak {
+  double rate, element;
+};
+OraclePeak PeakOf(const Hardware& hardware, Dtype weight, Dtype activation);
 
 // Number of positions that `n` new tokens after p see, counted token by token.
 double CountPairs(double n, double p, double window, bool chunked);

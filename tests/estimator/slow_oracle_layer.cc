@@ -47,8 +47,9 @@ Spent SlowOracle::Roofline(double compute, double memory) const {
   return {.compute = both.first, .memory = both.second};
 }
 
-Spent SlowOracle::Product(double rows, double n, double k, double bytes, double input, double rate) const {
-  const double compute = 2 * n * k * (rows + e_.gemm_half_rows) / rate;
+Spent SlowOracle::Product(double rows, double n, double k, double bytes, double input, double rate,
+                          double half_rows) const {
+  const double compute = 2 * n * k * (rows + half_rows) / rate;
   const double memory = (n * k * bytes + rows * (k * input + n * residual_)) / (bandwidth_ * e_.weight_read);
   Spent spent = Roofline(compute, memory);
   spent.flops = 2 * n * k * rows;
@@ -57,7 +58,7 @@ Spent SlowOracle::Product(double rows, double n, double k, double bytes, double 
 }
 
 Spent SlowOracle::Gemm(double rows, double n, double k, double bytes) const {
-  return Product(rows, n, k, bytes, activation_, gemm_);
+  return Product(rows, n, k, bytes, activation_, gemm_, e_.gemm_half_rows);
 }
 
 bool SlowOracle::IsMoe(int layer) const {
@@ -131,14 +132,18 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const double uneven = d_.expert_load_imbalance * all * chosen / ep;  // what the busiest device gets
   const double rows = std::max(all * chosen / distinct, uneven / on_rank);
   const double width = Up(moe.moe_intermediate_size, tp_ * replicas / ep);
-  const bool native = d_.weight_dtype == model_.native_dtype;
-  const double bytes = native ? Bytes8(moe.native_expert_dtype) : weight_;
-  const double rate = gemm_ * e_.expert_gemm;
-  const Spent up = Product(rows, (model_.mlp_matrices - 1) * width, model_.hidden_size, bytes, activation_, rate);
-  const Spent down = Product(rows, model_.hidden_size, width, bytes, activation_, rate);
-  Spent spent = on_rank * (up + down);
-  const double moved = on_rank * rows * model_.hidden_size * (2 * activation_ + residual_);  // sorted, and added up
-  spent.memory += moved / (bandwidth_ * e_.elementwise);
+  const Dtype dtype = d_.weight_dtype == model_.native_dtype ? moe.native_expert_dtype : d_.weight_dtype;
+  const ExpertKernels& kernels = e_.experts[static_cast<size_t>(FormatOf(dtype, d_.activation_dtype))];
+  const double rate = PeakOf(*scenario_.hardware, dtype, d_.activation_dtype).rate * kernels.gemm;
+  const auto product = [&](double n, double k) {
+    return Product(rows, n, k, Bytes8(dtype), activation_, rate, kernels.half_rows);
+  };
+  Spent spent =
+      on_rank * (product((model_.mlp_matrices - 1) * width, model_.hidden_size) + product(model_.hidden_size, width));
+  const bool sent = replicas > 1 && d_.expert_exchange == ExpertExchange::kAllToAll;
+  const double sorted = sent ? on_rank * rows : all * chosen;
+  spent.memory += sorted * model_.hidden_size * (2 * activation_ + residual_) / kernels.row_rate.value();
+  spent.host += e_.expert_start.value();
   if (replicas > 1) spent.communication += Exchange(tokens);
   return spent;
 }

@@ -139,17 +139,18 @@ std::string PriorsCsv(const std::vector<Row>& rows) {
   return csv;
 }
 
-std::vector<Case> MakeCases(const std::vector<Row>& rows, const std::vector<Row>& held_out) {
+std::vector<Case> MakeCases(const std::vector<Row>& rows, const std::vector<Row>& held_out,
+                            const std::vector<KernelRow>& kernels) {
   const auto served = [](const Row& row) { return row.served; };
   const auto batches = [](const Row& row) { return !row.served; };
   std::vector<Case> cases;
   cases.push_back({.name = kRowsLeftOut, .predictions = LeaveRowsOut(rows), .plotted = false});
   cases.push_back({"model_left_out", LeaveModelsOut(rows), kCalibratedBands});
   cases.push_back({"hardware_left_out", LeaveHardwareOut(rows), kTransferredBands});
-  cases.push_back({"generic", Generic(rows)});
-  cases.push_back({"held_out", Generic(held_out)});
-  cases.push_back({"generic_hardware_left_out", Only(GenericLeftOut(rows, /*and_engine=*/false), served)});
-  const Predictions neither = GenericLeftOut(rows, /*and_engine=*/true);
+  cases.push_back({"generic", Generic(rows, kernels)});
+  cases.push_back({"held_out", Generic(held_out, kernels)});
+  cases.push_back({"generic_hardware_left_out", Only(GenericLeftOut(rows, kernels, /*and_engine=*/false), served)});
+  const Predictions neither = GenericLeftOut(rows, kernels, /*and_engine=*/true);
   cases.push_back({"generic_left_out", Only(neither, batches), kGenericBands});
   cases.push_back({"generic_served_left_out", Only(neither, served), kServedBands});
   cases.push_back({.name = "five_samples", .predictions = RegisterFive(rows), .plotted = false});
@@ -164,12 +165,42 @@ void WriteEntry(const v1::CalibrationSpec& spec, const std::string& directory) {
   Write(absl::StrCat(directory, "/", spec.id(), ".textproto"), text);
 }
 
-void WriteEntries(const std::vector<Row>& rows, const std::vector<Case>& cases, const std::string& directory) {
+// Of kernels alone. The bands are of what the fits to runs had not seen, as kernels tell nothing of what is beside
+// them.
+v1::CalibrationSpec SpecOf(const KernelLevel& level, const std::vector<Row>& rows, const Case& unseen) {
+  v1::CalibrationSpec spec;
+  spec.set_id(level.Id());
+  spec.set_hardware_id(level.hardware);
+  spec.set_engine(level.engine);
+  spec.set_continuous(true);
+  spec.set_parent(level.hardware.empty() ? kGenericIds[1]
+                                         : absl::StrCat(level.engine.substr(0, level.engine.find('@')), ".continuous"));
+  spec.set_kernels_used(static_cast<int>(level.used.size()));
+  for (size_t i = 0; i < KernelParameters().size(); ++i) {
+    if (level.deviations[i] <= 0) continue;
+    const Parameter& parameter = KernelParameters()[i];
+    catalog::WriteParameter(parameter, level.prior, level.fitted, {parameter.log_deviation, level.deviations[i]}, spec);
+  }
+  const auto of_level = [&level](const Row& row) {
+    const bool of_engine = row.EngineAtVersion() == level.engine || row.engine == level.engine;
+    return row.served && of_engine && (level.hardware.empty() || row.hardware == level.hardware);
+  };
+  WriteEvidence(level.fitted, of_level, rows, {unseen, unseen}, spec);
+  spec.add_sources()->set_citation("tests/validation/kernels: the rows of this engine");
+  return spec;
+}
+
+void WriteEntries(const std::vector<Row>& rows, const std::vector<KernelRow>& kernels, const std::vector<Case>& cases,
+                  const std::string& directory) {
   const auto case_of = [&cases](std::string_view name) -> const Case& {
     return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; });
   };
   WriteEntry(GenericSpec(/*served=*/false, rows, case_of("generic_left_out")), directory);
   WriteEntry(GenericSpec(/*served=*/true, rows, case_of("generic_served_left_out")), directory);
+  for (const KernelLevel& level : FitKernelLevels(
+           kernels, [](const KernelRow&) { return true; }, GenericServedPrior())) {
+    WriteEntry(SpecOf(level, rows, case_of("generic_served_left_out")), directory);
+  }
   // Of a model of its own, a fifth of a curve left out says little of how far its kind is off: the band is its
   // device's.
   for (const Level& level : FitHierarchy(rows, Everything)) {
@@ -187,18 +218,29 @@ std::unique_ptr<catalog::Catalog> OpenUncalibrated() {
   return *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
 }
 
+// CSV: how far off the kernels of each device, engine and format are.
+std::string KernelsCsv(const std::vector<KernelRow>& kernels) {
+  std::string csv = "hardware,engine,format,rows,in_sample_percent,device_left_out_percent\n";
+  for (const KernelError& e : ErrorsOf(kernels, GenericServedPrior())) {
+    absl::StrAppendFormat(&csv, "%s,%s,%s,%d,%.1f,%.1f\n", e.hardware, e.engine, MatrixFormatName(e.format), e.rows,
+                          100 * e.in_sample, 100 * e.device_left_out);
+  }
+  return csv;
+}
+
 struct Paths {
   std::string calibrations, study, measurements, predictions;
 };
 
 void WriteStudy(const std::vector<Case>& cases, const std::vector<std::string>& rejected, const std::vector<Row>& rows,
-                const Paths& paths) {
+                const std::vector<KernelRow>& kernels, const Paths& paths) {
   for (const Case& c : cases) {
     if (!c.plotted) continue;
     for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(paths.study, "/", name), svg);
   }
   Write(paths.study + "/bands.csv", BandsCsv(cases));
   Write(paths.study + "/priors.csv", PriorsCsv(rows));
+  Write(paths.study + "/kernels.csv", KernelsCsv(kernels));
   Write(paths.study + "/rejected.txt", absl::StrJoin(rejected, "\n") + "\n");
   Write(paths.predictions, PredictionsCsv(cases));
 }
@@ -214,9 +256,15 @@ int Run(const Paths& paths) {
     std::fprintf(stderr, "%s\n", std::string(read->status().message()).c_str());
     return 1;
   }
-  const std::vector<Case> cases = MakeCases(*rows, *held_out);
-  WriteEntries(*rows, cases, paths.calibrations);
-  WriteStudy(cases, rejected, *rows, paths);
+  const absl::StatusOr<std::vector<KernelRow>> kernels =
+      ReadKernels(paths.measurements + "/kernels", *snapshot, rejected);
+  if (!kernels.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(kernels.status().message()).c_str());
+    return 1;
+  }
+  const std::vector<Case> cases = MakeCases(*rows, *held_out, *kernels);
+  WriteEntries(*rows, *kernels, cases, paths.calibrations);
+  WriteStudy(cases, rejected, *rows, *kernels, paths);
   return 0;
 }
 

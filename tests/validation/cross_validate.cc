@@ -46,6 +46,13 @@ Predictions LeaveOut(const std::vector<Row>& rows, std::string Row::*field, bool
   return predictions;
 }
 
+// `runs`, with what kernels tell of the row's engine and device: those of its engine elsewhere, where there are none.
+Efficiencies Knowing(const Calibrations& kernels, const Efficiencies& runs, const Row& row) {
+  if (!row.served) return runs;
+  const Calibration* calibration = kernels.Find(row.hardware, row.EngineAtVersion(), row.model, /*continuous=*/true);
+  return calibration == nullptr ? runs : WithKernels(runs, calibration->efficiencies);
+}
+
 // The same on every machine, as the standard's distributions are not.
 std::vector<const Row*> Shuffled(std::vector<const Row*> rows, unsigned seed) {
   std::mt19937 random(seed);
@@ -90,15 +97,17 @@ Predictions LeaveRowsOut(const std::vector<Row>& rows) {
   return predictions;
 }
 
-Predictions Generic(const std::vector<Row>& rows) {
+Predictions Generic(const std::vector<Row>& rows, const std::vector<KernelRow>& kernels) {
+  const auto all = [](const KernelRow&) { return true; };
+  const Calibrations fitted(ToCalibrations(FitKernelLevels(kernels, all, GenericServedPrior())));
   Predictions predictions;
   for (const Row& row : rows) {
-    predictions.push_back(Predict(row, GenericPriorOf(row.served), row.hardware));
+    predictions.push_back(Predict(row, Knowing(fitted, GenericPriorOf(row.served), row), row.hardware));
   }
   return predictions;
 }
 
-Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine) {
+Predictions GenericLeftOut(const std::vector<Row>& rows, const std::vector<KernelRow>& kernels, bool and_engine) {
   std::set<std::tuple<std::string, std::string, bool>> cases;
   for (const Row& row : rows) cases.insert({row.hardware, and_engine ? row.engine : "", row.served});
   Predictions predictions;
@@ -109,8 +118,12 @@ Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine) {
     const Efficiencies fitted = FitGeneric(rows, served, [&hardware = hardware, &engine = engine](const Row& row) {
       return row.hardware != hardware && row.engine != engine;
     });
+    const auto left = [&hardware = hardware, &engine = engine](const KernelRow& row) {
+      return row.hardware != hardware && row.engine != engine;
+    };
+    const Calibrations known(ToCalibrations(FitKernelLevels(kernels, left, GenericServedPrior())));
     for (const Row& row : rows) {
-      if (in_case(row)) predictions.push_back(Predict(row, fitted, hardware));
+      if (in_case(row)) predictions.push_back(Predict(row, Knowing(known, fitted, row), hardware));
     }
   }
   return predictions;

@@ -7,6 +7,7 @@
 
 #include "tests/validation/errors.h"
 #include "tests/validation/hierarchy.h"
+#include "tests/validation/kernel_levels.h"
 
 namespace foretoken::validation {
 
@@ -17,10 +18,12 @@ Predictions LeaveModelsOut(const std::vector<Row>& rows);
 Predictions LeaveRowsOut(const std::vector<Row>& rows);
 // Leaves out each device in turn. Predicts its static rows whose engine was measured on another device.
 Predictions LeaveHardwareOut(const std::vector<Row>& rows);
-// Leaves out nothing: all rows by the priors as they ship.
-Predictions Generic(const std::vector<Row>& rows);
-// All rows by priors that are fitted again without the row's device and, if `and_engine`, its engine.
-Predictions GenericLeftOut(const std::vector<Row>& rows, bool and_engine);
+// Leaves out nothing: all rows by the priors as they ship, those of continuous batching with what the kernels of their
+// engine and device tell.
+Predictions Generic(const std::vector<Row>& rows, const std::vector<KernelRow>& kernels);
+// All rows by priors that are fitted again without the row's device and, if `and_engine`, its engine. The kernels of
+// what is left out are left out too.
+Predictions GenericLeftOut(const std::vector<Row>& rows, const std::vector<KernelRow>& kernels, bool and_engine);
 // Leaves out each device in turn, then registers five random static rows of one engine on it, as a user would. Predicts
 // the other static rows. 20 draws.
 Predictions RegisterFive(const std::vector<Row>& rows);

@@ -26,6 +26,7 @@ struct Subset {
   std::shared_ptr<const catalog::Snapshot> snapshot;
   std::vector<Row> rows;
   std::vector<Row> held_out;  // all of them
+  std::vector<KernelRow> kernels;
 };
 
 const Subset& Rows() {
@@ -36,8 +37,8 @@ const Subset& Rows() {
     made->catalog = *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
     made->snapshot = made->catalog->snapshot();
     std::vector<std::string> files;
-    for (const char* name :
-         {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop", "splitwise_a100", "tensorrt_llm"}) {
+    for (const char* name : {"aiperf", "argonne", "fastertransformer_a100", "inferencex", "rocm_mi300x",
+                             "splitwise_a100", "tensorrt_llm"}) {
       files.push_back(SourcePath("tests/validation/") + name + ".csv");
     }
     const std::vector<Row> all = *ReadRows(files, *made->snapshot);
@@ -48,6 +49,7 @@ const Subset& Rows() {
     std::erase_if(made->rows, [](const Row& r) { return FasterThanLight(r.sample).has_value(); });
     std::vector<std::string> rejected;
     made->held_out = *ReadFolder(SourcePath("tests/validation/held_out"), *made->snapshot, rejected);
+    made->kernels = *ReadKernels(SourcePath("tests/validation/kernels"), *made->snapshot, rejected);
     return made;
   }();
   return subset;
@@ -71,14 +73,14 @@ TEST(GateTest, HardwareLeftOut) {
 }
 
 TEST(GateTest, GenericPrior) {
-  const Predictions predictions = Generic(Rows().rows);
+  const Predictions predictions = Generic(Rows().rows, Rows().kernels);
   EXPECT_LE(Points(predictions, kTtft, false), 13.1 + kAllowed);
   EXPECT_LE(Points(predictions, kE2e, false), 23.6 + kAllowed);
   EXPECT_LE(Points(predictions, kTpot, true), 12.5 + kAllowed);
 }
 
 TEST(GateTest, HeldOut) {
-  const Predictions predictions = Generic(Rows().held_out);
+  const Predictions predictions = Generic(Rows().held_out, Rows().kernels);
   EXPECT_EQ(predictions.size(), 761u);
   EXPECT_LE(Points(predictions, kTtft, true), 10.8 + kAllowed);
   EXPECT_LE(Points(predictions, kTpot, true), 8.4 + kAllowed);

@@ -50,7 +50,7 @@ absl::Status ReadEntry(const Options& options, const std::string& id, const Sess
 }
 
 absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, const Session& session) {
-  absl::StatusOr<std::vector<Measurement>> rows = ReadRuns(options.file, session.in);
+  absl::StatusOr<std::vector<Measurement>> rows = ReadRuns(options.file, session);
   if (!rows.ok()) return rows.status();
   const absl::StatusOr<std::string> id = HardwareOf(*rows, options.hardware);
   if (!id.ok()) return id.status();

@@ -16,12 +16,12 @@ struct Options {
   RegistrationFlags flags;
 };
 
-absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, std::istream& in) {
+absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, const Session& session) {
   v1::RegisterHardwareRequest request;
-  absl::Status status = ReadMessage(options.file, in, *request.mutable_spec());
+  absl::Status status = ReadMessage(options.file, session.in, *request.mutable_spec());
   if (!status.ok()) return status;
   if (!options.samples.empty()) {
-    const absl::StatusOr<std::vector<Measurement>> rows = ReadRuns(options.samples, in);
+    const absl::StatusOr<std::vector<Measurement>> rows = ReadRuns(options.samples, session);
     status = rows.ok() ? AddSamples(*rows, request) : rows.status();
     if (!status.ok()) return status;
   }
@@ -30,7 +30,7 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
 }
 
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
-  const absl::StatusOr<v1::RegisterHardwareRequest> request = BuildRequest(options, session.in);
+  const absl::StatusOr<v1::RegisterHardwareRequest> request = BuildRequest(options, session);
   if (!request.ok()) return request.status();
   const absl::StatusOr<v1::RegisterHardwareResponse> response = session.client.RegisterHardware(*request);
   if (!response.ok()) return response.status();

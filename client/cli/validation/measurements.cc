@@ -17,14 +17,39 @@ namespace foretoken::cli {
 namespace {
 
 const std::vector<std::string>& Known() {
-  static const auto& columns = *new std::vector<std::string>{
-      "hardware",           "model",           "engine",        "engine_version", "tensor_parallel",
-      "pipeline_parallel",  "expert_parallel", "data_parallel", "weight_dtype",   "activation_dtype",
-      "kv_cache_dtype",     "batching",        "batch_size",    "request_rate",   "prompt_tokens",
-      "output_tokens",      "ttft_s",          "tpot_s",        "e2e_s",          "prefill_chunk_tokens",
-      "memory_utilization", "source"};
+  static const auto& columns = *new std::vector<std::string>{"hardware",
+                                                             "model",
+                                                             "engine",
+                                                             "engine_version",
+                                                             "tensor_parallel",
+                                                             "pipeline_parallel",
+                                                             "expert_parallel",
+                                                             "data_parallel",
+                                                             "weight_dtype",
+                                                             "activation_dtype",
+                                                             "kv_cache_dtype",
+                                                             "batching",
+                                                             "batch_size",
+                                                             "request_rate",
+                                                             "prompt_tokens",
+                                                             "output_tokens",
+                                                             "ttft_s",
+                                                             "tpot_s",
+                                                             "e2e_s",
+                                                             "prefill_chunk_tokens",
+                                                             "memory_utilization",
+                                                             "source",
+                                                             "requests",
+                                                             "prompt_tokens_min",
+                                                             "output_tokens_min",
+                                                             "max_num_batched_tokens",
+                                                             "max_num_seqs",
+                                                             "scheduler"};
   return columns;
 }
+
+// Read, and used by no estimate yet.
+constexpr const char* kUnused[] = {"requests", "max_num_seqs", "scheduler"};
 
 // One row's cells by column name; gathers what is wrong with them.
 class RowReader {
@@ -119,7 +144,9 @@ v1::Deployment ReadDeployment(RowReader& row) {
   deployment.set_activation_dtype(row.Dtype("activation_dtype"));
   deployment.set_kv_cache_dtype(row.Dtype("kv_cache_dtype"));
   deployment.set_engine(Engine(row));
-  const std::optional<int32_t> chunk = row.Whole("prefill_chunk_tokens", 1);
+  std::optional<int32_t> chunk = row.Whole("prefill_chunk_tokens", 1);
+  const std::optional<int32_t> batched = row.Whole("max_num_batched_tokens", 1);
+  if (!chunk.has_value()) chunk = batched;
   if (chunk.has_value()) deployment.set_prefill_chunk_tokens(*chunk);
   if (const auto share = row.Share("memory_utilization")) deployment.set_memory_utilization(*share);
   return deployment;
@@ -135,6 +162,14 @@ v1::BatchingPolicy ReadBatching(RowReader& row) {
   return static_cast<v1::BatchingPolicy>(policy.value_or(0));
 }
 
+// The mean of lengths that are uniform from COLUMN_min to COLUMN; without a least one, all are alike.
+int32_t MeanLength(RowReader& row, const std::string& column, int32_t least) {
+  const int32_t longest = row.RequiredWhole(column, least);
+  const int32_t shortest = row.Whole(column + "_min", least).value_or(longest);
+  if (shortest > longest) row.Fault(absl::StrCat(column, "_min ", shortest, "; allowed: at most ", column));
+  return longest - (longest - shortest) / 2;
+}
+
 v1::ProfileSample ReadSample(RowReader& row) {
   v1::ProfileSample sample;
   sample.set_model_id(row.Required("model"));
@@ -142,12 +177,23 @@ v1::ProfileSample ReadSample(RowReader& row) {
   sample.set_batching_policy(ReadBatching(row));
   sample.set_batch_size(row.RequiredWhole("batch_size", 1));
   if (const auto rate = row.Positive("request_rate", "requests/s")) sample.set_request_rate_per_second(*rate);
-  sample.set_prompt_tokens(row.RequiredWhole("prompt_tokens", 0));
-  sample.set_output_tokens(row.RequiredWhole("output_tokens", 1));
+  sample.set_prompt_tokens(MeanLength(row, "prompt_tokens", 0));
+  sample.set_output_tokens(MeanLength(row, "output_tokens", 1));
   if (const auto ttft = row.Time("ttft_s")) sample.set_ttft_seconds(*ttft);
   if (const auto tpot = row.Time("tpot_s")) sample.set_tpot_seconds(*tpot);
   if (const auto e2e = row.Time("e2e_s")) sample.set_e2e_seconds(*e2e);
   return sample;
+}
+
+// Columns of the header with a cell that no estimate uses, in its order.
+std::vector<std::string> UnusedOf(const std::vector<std::string>& columns, const std::vector<Measurement>& rows) {
+  std::vector<std::string> unused;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool used = std::ranges::find(kUnused, columns[i]) == std::end(kUnused);
+    const auto stated = [i](const Measurement& row) { return i < row.cells.size() && !row.cells[i].empty(); };
+    if (!used && std::ranges::any_of(rows, stated)) unused.push_back(columns[i]);
+  }
+  return unused;
 }
 
 absl::Status CheckColumns(const std::string& file, const std::vector<std::string>& columns) {
@@ -177,7 +223,7 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
   if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", status.message()));
   status = CheckColumns(file, header->cells);
   if (!status.ok()) return status;
-  MeasurementFile result{.columns = header->cells, .rows = {}};
+  MeasurementFile result{.columns = header->cells, .rows = {}, .unused = {}};
   while (const std::optional<CsvRecord> record = reader.Next()) {
     RowReader row(header->cells, record->cells);
     Measurement measurement{.file = file,
@@ -191,7 +237,13 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
     result.rows.push_back(std::move(measurement));
   }
   if (result.rows.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": no rows below the header"));
+  result.unused = UnusedOf(result.columns, result.rows);
   return result;
+}
+
+std::string WarningOfUnused(const std::string& file, const MeasurementFile& read) {
+  if (read.unused.empty()) return "";
+  return absl::StrCat("warning: ", file, ": no estimate uses ", absl::StrJoin(read.unused, ", "), "\n");
 }
 
 std::string Place(const Measurement& row) { return absl::StrCat(row.file, ":", row.line); }

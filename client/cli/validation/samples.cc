@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/scenario/message_file.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -15,8 +16,8 @@ absl::Status Together(const std::vector<std::string>& faults) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::istream& in) {
-  const absl::StatusOr<std::string> text = ReadText(file, in);
+absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, const Session& session) {
+  const absl::StatusOr<std::string> text = ReadText(file, session.in);
   if (!text.ok()) return text.status();
   std::istringstream stream(*text);
   absl::StatusOr<MeasurementFile> measured = ReadMeasurements(file, stream);
@@ -26,6 +27,7 @@ absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::
     if (!row.status.ok()) faults.push_back(absl::StrCat(Place(row), ": ", row.status.message()));
   }
   if (absl::Status status = Together(faults); !status.ok()) return status;
+  session.err << client::Printable(WarningOfUnused(file, *measured));
   return std::move(measured->rows);
 }
 

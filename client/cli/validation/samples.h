@@ -2,20 +2,21 @@
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_SAMPLES_H_
 
-#include <istream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/cli/terminal/session.h"
 #include "client/cli/validation/measurements.h"
 #include "foretoken/v1/catalog_service.pb.h"
 
 namespace foretoken::cli {
 
-// Reads a CSV of measurements; "-" reads `in`. Errors: INVALID_ARGUMENT: the file or a row cannot be read; every such
+// Reads a CSV of measurements; "-" reads the session's input. Columns that no estimate uses are named on its error
+// stream. Errors: INVALID_ARGUMENT: the file or a row cannot be read; every such
 // row is named.
-absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, std::istream& in);
+absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, const Session& session);
 
 // Puts the rows into the request as its samples. Errors: INVALID_ARGUMENT: rows of other hardware than its spec's.
 absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwareRequest& request);

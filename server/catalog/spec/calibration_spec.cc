@@ -1,7 +1,5 @@
 #include "server/catalog/spec/calibration_spec.h"
 
-#include "estimator/scenario/parameters.h"
-
 namespace foretoken::catalog {
 
 v1::LatencyMetric MetricOf(int index) { return static_cast<v1::LatencyMetric>(v1::LATENCY_METRIC_TTFT + index); }
@@ -18,17 +16,29 @@ bool AreOneFamily(const v1::CalibrationSpec& a, const v1::CalibrationSpec& b) {
   return a.hardware_id() == b.hardware_id() && a.engine() == b.engine() && a.continuous() == b.continuous();
 }
 
+void WriteParameter(const Parameter& parameter, const Efficiencies& prior, const Efficiencies& fitted,
+                    ParameterDeviations deviations, v1::CalibrationSpec& spec) {
+  v1::CalibrationParameter& message = *spec.add_parameters();
+  message.set_name(std::string(parameter.name));
+  message.set_unit(std::string(parameter.unit));
+  message.set_value(Get(fitted, parameter));
+  message.set_prior_value(Get(prior, parameter));
+  message.set_prior_log_deviation(deviations.prior);
+  message.set_posterior_log_deviation(deviations.posterior);
+  message.set_identified(deviations.posterior <= kIdentified * deviations.prior);
+}
+
 void WriteParameters(const Efficiencies& prior, double freedom, const FitResult& fit, v1::CalibrationSpec& spec) {
-  for (size_t i = 0; i < Parameters().size(); ++i) {
-    const Parameter& parameter = Parameters()[i];
-    v1::CalibrationParameter& message = *spec.add_parameters();
-    message.set_name(std::string(parameter.name));
-    message.set_unit(std::string(parameter.unit));
-    message.set_value(Get(fit.efficiencies, parameter));
-    message.set_prior_value(Get(prior, parameter));
-    message.set_prior_log_deviation(freedom * parameter.log_deviation);
-    message.set_posterior_log_deviation(fit.log_deviations[i]);
-    message.set_identified(message.posterior_log_deviation() <= kIdentified * message.prior_log_deviation());
+  for (size_t i = 0; i < RunParameters().size(); ++i) {
+    const Parameter& parameter = RunParameters()[i];
+    WriteParameter(parameter, prior, fit.efficiencies, {freedom * parameter.log_deviation, fit.log_deviations[i]},
+                   spec);
+  }
+  const Efficiencies& generic = GenericPriorOf(spec.continuous());
+  for (const Parameter& parameter : KernelParameters()) {
+    if (Get(fit.efficiencies, parameter) == Get(generic, parameter)) continue;
+    const double deviation = freedom * parameter.log_deviation;
+    WriteParameter(parameter, prior, fit.efficiencies, {deviation, deviation}, spec);
   }
 }
 

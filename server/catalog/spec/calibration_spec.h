@@ -6,6 +6,7 @@
 #include <array>
 
 #include "estimator/fit/hardware_fit.h"
+#include "estimator/scenario/parameters.h"
 #include "foretoken/v1/calibration.pb.h"
 
 namespace foretoken::catalog {
@@ -26,6 +27,15 @@ bool HasItsFamily(const v1::CalibrationSpec& spec, const Specs& all) {
            return other.model_id().empty() && AreOneFamily(spec, other);
          });
 }
+
+// Of a parameter, in its logarithm.
+struct ParameterDeviations {
+  double prior = 0, posterior = 0;
+};
+
+// Adds one parameter: its value in `fitted`, and what it was drawn to.
+void WriteParameter(const Parameter& parameter, const Efficiencies& prior, const Efficiencies& fitted,
+                    ParameterDeviations deviations, v1::CalibrationSpec& spec);
 
 // Every parameter beside the prior that it was drawn to, with `freedom` times the parameters' deviations.
 void WriteParameters(const Efficiencies& prior, double freedom, const FitResult& fit, v1::CalibrationSpec& spec);

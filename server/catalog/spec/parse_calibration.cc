@@ -74,6 +74,7 @@ absl::StatusOr<Calibration> ParseCalibration(const v1::CalibrationSpec& spec) {
                           .engine = spec.engine(),
                           .model_id = spec.model_id(),
                           .continuous = spec.continuous(),
+                          .of_kernels = spec.kernels_used() > 0 && spec.samples_used() == 0,
                           .efficiencies = GenericPriorOf(spec.continuous())};
   calibration.degrees = {.tensor_parallel = checks.Int("max_tensor_parallel", spec.max_tensor_parallel(), 0),
                          .pipeline_parallel = checks.Int("max_pipeline_parallel", spec.max_pipeline_parallel(), 0)};

@@ -139,9 +139,11 @@ TEST(PropertyTest, NoRateIsAboveThatOfLight) {
   for (int i = 0; i < kScenarios; ++i) {
     const Scenario s = source.NextBatch();
     const Calibration calibration = AnyCalibration(source);
-    const Machine real = *MakeMachine(*s.hardware, s.deployment, calibration.efficiencies, nullptr);
-    const Machine light = *MakeMachine(*s.hardware, s.deployment, SpeedOfLight(), nullptr);
+    const Dtype experts = ExpertDtype(*s.model, s.deployment);
+    const Machine real = *MakeMachine(*s.hardware, s.deployment, experts, calibration.efficiencies, nullptr);
+    const Machine light = *MakeMachine(*s.hardware, s.deployment, experts, SpeedOfLight(), nullptr);
     ASSERT_LE(real.gemm, light.gemm);
+    ASSERT_LE(real.expert_gemm, light.expert_gemm);
     ASSERT_LE(real.head_gemm, light.head_gemm);
     ASSERT_LE(real.prefill_attention, light.prefill_attention);
     ASSERT_LE(real.decode_attention, light.decode_attention)

@@ -141,16 +141,31 @@ TEST(ExpertLoadTest, AllWaitForTheBusiestDevice) {
   EXPECT_NEAR(work(2, false) / work(1, false), 2 * 2 / (16 / (8 * (1 - std::pow(0.75, 8)))), 1e-9);
 }
 
-// 0.8 of what the matrices beside them reach: 185.4 of 231.7 TFLOP/s.
-TEST(ExpertGemmTest, ReachesLess) {
+// In 16 bits 0.47 of the peak: 146.6 of 312 TFLOP/s, where the matrices beside them reach 231.7.
+TEST(ExpertKernelsTest, ReachLessThanOtherProducts) {
   const Model model = Mixtral8x7b();
   const Hardware hardware = A100();
   const StepModel step = *MakeStepModel(MakeScenario(model, hardware, 8, 1024, 2), GenericPrior(), nullptr);
-  EXPECT_NEAR(step.machine.expert_gemm.value(), 185.4e12, 0.05e12);
+  EXPECT_NEAR(step.machine.expert_gemm.value(), 146.6e12, 0.05e12);
   const ExpertOperators& experts = *step.operators.experts;
   for (const MatrixOperator& product : {experts.up, experts.down}) {
-    EXPECT_NEAR(product.flops_per_row / product.compute_per_row / step.machine.gemm, 0.8, 1e-12);
+    EXPECT_NEAR((product.flops_per_row / product.compute_per_row).value(), 146.6e12, 0.05e12);
+    EXPECT_EQ(product.half_rows, 48);
   }
+  EXPECT_EQ(step.operators.experts->start, 32 * Seconds(10e-6));
+}
+
+TEST(MatrixFormatTest, FollowsFromWeightsAndActivations) {
+  EXPECT_EQ(FormatOf(Dtype::kBf16, Dtype::kBf16), MatrixFormat::k16Bit);
+  EXPECT_EQ(FormatOf(Dtype::kFp8, Dtype::kBf16), MatrixFormat::k16Bit);
+  EXPECT_EQ(FormatOf(Dtype::kFp8, Dtype::kFp8), MatrixFormat::k8Bit);
+  EXPECT_EQ(FormatOf(Dtype::kInt8, Dtype::kInt8), MatrixFormat::k8Bit);
+  EXPECT_EQ(FormatOf(Dtype::kFp8Block, Dtype::kFp8), MatrixFormat::kFp8Block);
+  EXPECT_EQ(FormatOf(Dtype::kInt4, Dtype::kFp16), MatrixFormat::kInt4Weights);
+  EXPECT_EQ(FormatOf(Dtype::kQ4_K_M, Dtype::kBf16), MatrixFormat::kInt4Weights);
+  EXPECT_EQ(FormatOf(Dtype::kNvfp4, Dtype::kNvfp4), MatrixFormat::kNvfp4);
+  EXPECT_EQ(FormatOf(Dtype::kMxfp4, Dtype::kBf16), MatrixFormat::kMxfp4Weights);
+  EXPECT_EQ(FormatOf(Dtype::kMxfp4, Dtype::kFp8), MatrixFormat::kMxfp4Fp8);
 }
 
 // Of a prompt of 1,000 tokens; none: the step has no operator of that kind.
@@ -202,8 +217,8 @@ TEST(ExpertExchangeTest, AllReplicasInTwoTiers) {
 }
 
 // Mixtral-8x7B: each token's rows of 4,096 elements for two experts, read and written in 16 bits to be sorted, and read
-// to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer; of rows that enter in 8 bits two thirds. Of
-// two expert-parallel devices the busiest has them of the experts that it runs. The floor moves nothing.
+// to be added up: 2 x 4,096 x (2 x 2 + 2) = 49,152 bytes a token and layer; of rows that enter in 8 bits two thirds.
+// Each of two expert-parallel devices has the tokens of both, and sorts the rows of all. The floor moves nothing.
 TEST(ExpertRowsTest, ByHand) {
   const Model model = Mixtral8x7b();
   const Hardware hardware = A100();
@@ -215,7 +230,7 @@ TEST(ExpertRowsTest, ByHand) {
   };
   EXPECT_EQ(moved(1, Dtype::kBf16, GenericPrior()), 1000 * 32 * Bytes(49'152));
   EXPECT_EQ(moved(1, Dtype::kFp8, GenericPrior()), 1000 * 32 * Bytes(32'768));
-  EXPECT_NEAR(moved(2, Dtype::kBf16, GenericPrior()) / (1000 * 16 * Bytes(49'152)), 1, 1e-6);
+  EXPECT_EQ(moved(2, Dtype::kBf16, GenericPrior()), 1000 * 32 * Bytes(49'152));
   EXPECT_EQ(moved(1, Dtype::kBf16, SpeedOfLight()), Bytes(0));
 }
 

@@ -26,10 +26,10 @@ TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
   std::vector<Warning> warnings;
   Placement placement;
   placement.tensor_parallel = 8;
-  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
+  EXPECT_TRUE(MakeMachine(hardware, placement, Dtype::kUnspecified, GenericPrior(), &warnings).ok());
   EXPECT_TRUE(warnings.empty());
   placement.tensor_parallel = 16;
-  EXPECT_TRUE(MakeMachine(hardware, placement, GenericPrior(), &warnings).ok());
+  EXPECT_TRUE(MakeMachine(hardware, placement, Dtype::kUnspecified, GenericPrior(), &warnings).ok());
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
 }
@@ -66,7 +66,7 @@ TEST(TransferredToTest, MoreLanesReadMore) {
   EXPECT_NEAR(VectorBalance(hardware), std::sqrt(19.5) / 2.039, 1e-6);
   hardware.peak.fp32 = Teraflops(19.5 * 1.44);
   EXPECT_NEAR(TransferredTo(hardware, OfFewLanes(0.5)).weight_read, 0.6, 1e-9);
-  const absl::StatusOr<Machine> machine = MakeMachine(hardware, {}, OfFewLanes(0.5), nullptr);
+  const absl::StatusOr<Machine> machine = MakeMachine(hardware, {}, Dtype::kUnspecified, OfFewLanes(0.5), nullptr);
   ASSERT_TRUE(machine.ok());
   EXPECT_NEAR(machine->weight_read / machine->memory_peak, 0.6, 1e-9);
   hardware.peak.fp32 = Teraflops(19.5 * 4);
