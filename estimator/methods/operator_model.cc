@@ -23,17 +23,14 @@ namespace {
 // Whether the scenario's calibration is of an engine, and not of any.
 bool IsOfAnEngine(const Calibration* calibration) { return calibration != nullptr && !calibration->engine.empty(); }
 
-std::string NameOf(const Hardware& hardware) { return hardware.id.empty() ? "this hardware" : hardware.id; }
+absl::string_view NameOf(const Hardware& hardware) {
+  if (hardware.id.empty()) return "this hardware";
+  return hardware.id;
+}
 
 // "calibration amd-mi300x-192gb.vllm-0.7.3", "the generic prior".
 std::string AnswerOf(const Calibration* calibration) {
   return IsOfAnEngine(calibration) ? absl::StrCat("calibration ", calibration->id) : "the generic prior";
-}
-
-// "vllm@0.7.3", "vllm (no version stated)".
-std::string MeasuredEngine(const std::string& asked, const std::string& measured) {
-  const bool unstated = measured != asked && measured.find('@') == measured.npos;
-  return absl::StrCat(measured, unstated ? " (no version stated)" : "");
 }
 
 void WarnOfSubstitute(const Scenario& scenario, std::vector<Warning>& warnings) {
@@ -49,11 +46,13 @@ void WarnOfSubstitute(const Scenario& scenario, std::vector<Warning>& warnings) 
     return;
   }
   const bool elsewhere = calibration->hardware_id.empty();
-  if (calibration->engine == asked && !elsewhere) return;
+  const std::string& measured = calibration->engine;
+  if (measured == asked && !elsewhere) return;
+  const bool unstated = measured != asked && measured.find('@') == measured.npos;
   warnings.push_back({WarningCode::kExtrapolated,
                       absl::StrCat("engine ", asked, " was not measured on ", NameOf(*scenario.hardware),
-                                   "; answered by ", AnswerOf(calibration), ", of ",
-                                   MeasuredEngine(asked, calibration->engine), elsewhere ? " on other devices" : ""),
+                                   "; answered by calibration ", calibration->id, ", of ", measured,
+                                   unstated ? " (no version stated)" : "", elsewhere ? " on other devices" : ""),
                       "deployment.engine"});
 }
 
