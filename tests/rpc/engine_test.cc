@@ -216,6 +216,12 @@ TEST_F(EngineTest, AProfileMakesANameKnown) {
   EXPECT_EQ(answers.results(1).estimate().method(), v1::METHOD_LINEAR_PROFILE);
   ASSERT_TRUE(Send(request).ok());
   EXPECT_EQ(MustEstimate(Asking("lab@1")).method(), v1::METHOD_OPERATOR_MODEL);
+
+  v1::Scenario nameless = Asking("@1");
+  *nameless.mutable_hardware_spec() = request.spec();
+  nameless.mutable_hardware_spec()->mutable_linear_profiles(0)->clear_engine();
+  v1::EstimateResponse response;
+  EXPECT_EQ(PartsOf(Estimate(nameless, &response)).reason, "INVALID_FIELD") << "of any engine, and of none by name";
 }
 
 // Whose constants answered is said by name, unless they are those that were asked for.

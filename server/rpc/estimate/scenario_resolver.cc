@@ -69,7 +69,8 @@ absl::Status ScenarioResolver::CheckEngines() const {
 void ScenarioResolver::CheckEngine(const std::string& engine, Part part, const char* field,
                                    std::vector<FieldViolation>& violations) const {
   if (engine.empty() || snapshot_.engines().Know(engine)) return;
-  if (IsMeasured(*reader_.parts().scenario.hardware, engine)) return;
+  const bool has_name = !EngineName(engine).empty();
+  if (has_name && IsMeasured(*reader_.parts().scenario.hardware, engine)) return;
   violations.push_back({std::string(reader_.prefix(part)) + field, snapshot_.engines().Unknown(engine)});
 }
 
