@@ -20,25 +20,62 @@
 namespace foretoken {
 namespace {
 
-// Warns of an engine without measurements, because versions of an engine can differ by factors. An unknown or misspelt
-// engine is answered as if none was named. Under continuous batching the provenance says so already.
-void WarnOfEngine(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
-  const std::string& engine = scenario.deployment.engine;
-  if (engine.empty() || efficiencies.speed_of_light) return;
-  if (scenario.calibration != nullptr && !scenario.calibration->engine.empty()) {
-    const std::string& measured = scenario.calibration->engine;
-    if (measured == engine) return;
-    const char* unversioned = measured.find('@') == measured.npos ? " of no stated version" : "";
-    warnings.push_back({WarningCode::kExtrapolated,
-                        absl::StrCat("engine ", engine, " was not measured; answered by ", measured, unversioned),
+// Whether the scenario's calibration is of an engine, and not of any.
+bool IsOfAnEngine(const Calibration* calibration) { return calibration != nullptr && !calibration->engine.empty(); }
+
+absl::string_view NameOf(const Hardware& hardware) {
+  if (hardware.id.empty()) return "this hardware";
+  return hardware.id;
+}
+
+// "calibration amd-mi300x-192gb.vllm-0.7.3", "the generic prior".
+std::string AnswerOf(const Calibration* calibration) {
+  return IsOfAnEngine(calibration) ? absl::StrCat("calibration ", calibration->id) : "the generic prior";
+}
+
+void WarnOfSubstitute(const Scenario& scenario, std::vector<Warning>& warnings) {
+  const std::string& asked = scenario.deployment.engine;
+  const Calibration* calibration = scenario.calibration;
+  if (asked.empty()) return;
+  if (!IsOfAnEngine(calibration)) {
+    warnings.push_back({WarningCode::kFigureAbsent,
+                        absl::StrCat("no calibration of engine ", asked, " for ",
+                                     IsContinuous(scenario) ? "continuous batching" : "static batches",
+                                     "; answered by the generic prior"),
                         "deployment.engine"});
     return;
   }
-  if (IsContinuous(scenario)) return;
-  warnings.push_back({WarningCode::kFigureAbsent,
-                      absl::StrCat("the catalog has no calibration of engine ", engine,
-                                   " for this (ListCalibrations names those it has); answered as without an engine"),
+  const bool elsewhere = calibration->hardware_id.empty();
+  const std::string& measured = calibration->engine;
+  if (measured == asked && !elsewhere) return;
+  const bool unstated = measured != asked && measured.find('@') == measured.npos;
+  warnings.push_back({WarningCode::kExtrapolated,
+                      absl::StrCat("engine ", asked, " was not measured on ", NameOf(*scenario.hardware),
+                                   "; answered by calibration ", calibration->id, ", of ", measured,
+                                   unstated ? " (no version stated)" : "", elsewhere ? " on other devices" : ""),
                       "deployment.engine"});
+}
+
+// The draft model and the prefill side take the constants of the scenario's own engine.
+void WarnOfSecondEngine(const Scenario& scenario, const char* side, const std::string& asked, const char* field,
+                        std::vector<Warning>& warnings) {
+  if (asked.empty() || asked == scenario.deployment.engine) return;
+  warnings.push_back({WarningCode::kNotUsed,
+                      absl::StrCat(side, ": engine ", asked, " is not used; answered by ",
+                                   AnswerOf(scenario.calibration), ", which deployment.engine selects for all parts"),
+                      field});
+}
+
+void WarnOfPrefillHardware(const Scenario& scenario, std::vector<Warning>& warnings) {
+  const std::string& asked = scenario.deployment.engine;
+  const Calibration* calibration = scenario.calibration;
+  const Hardware& prefill = *scenario.disaggregation->hardware;
+  if (asked.empty() || !IsOfAnEngine(calibration) || calibration->hardware_id.empty()) return;
+  if (prefill.id == scenario.hardware->id) return;
+  warnings.push_back({WarningCode::kExtrapolated,
+                      absl::StrCat("prefill side: answered by ", AnswerOf(calibration), ", of ", calibration->engine,
+                                   " on ", calibration->hardware_id, ", not on ", NameOf(prefill)),
+                      "disaggregated_prefill.hardware_id"});
 }
 
 void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
@@ -132,6 +169,21 @@ Provenance ProvenanceOf(const Scenario& scenario, const Calibration& calibration
 
 }  // namespace
 
+void WarnOfEngines(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings) {
+  if (efficiencies.speed_of_light) {
+    return WarnOfIgnored(scenario, Scope::kSpeedOfLight, FeatureGroup::kInputs, warnings);
+  }
+  WarnOfSubstitute(scenario, warnings);
+  if (scenario.speculation) {
+    WarnOfSecondEngine(scenario, "draft model", scenario.speculation->deployment.engine,
+                       "speculative_decoding.draft_deployment.engine", warnings);
+  }
+  if (!scenario.disaggregation) return;
+  WarnOfSecondEngine(scenario, "prefill side", scenario.disaggregation->deployment.engine,
+                     "disaggregated_prefill.deployment.engine", warnings);
+  WarnOfPrefillHardware(scenario, warnings);
+}
+
 OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
   const Calibration* calibration = scenario.calibration;
@@ -155,7 +207,7 @@ absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& ef
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
   WarnOfScenario(scenario, model.shard, estimate.warnings);
-  WarnOfEngine(scenario, efficiencies, estimate.warnings);
+  WarnOfEngines(scenario, efficiencies, estimate.warnings);
   estimate.calibration_id.clear();
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;
   FillMetrics(replica, *served, provenance, estimate);

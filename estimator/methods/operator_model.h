@@ -27,6 +27,12 @@ struct OperatorMethod {
 // calibration is of this device, transferred from other devices of the engine, or of any engine and device.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
+// Says whose constants an estimate that was made with `efficiencies` rests on, where an engine is asked for and
+// something else answers: kExtrapolated for another version of it, or the engine on other devices; kFigureAbsent for
+// the generic prior; kNotUsed where no constant of an engine is used. Says nothing, and takes no memory, where no
+// engine is asked for, or the asked one was measured on the asked hardware: calibration_id names it.
+void WarnOfEngines(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings);
+
 // Fills `estimate`, whose old content is lost; after an error its content is undefined. Errors: kUnsupportedModel;
 // those of MakeStepModel; those of Serve (serve.h).
 absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& efficiencies, Provenance provenance,

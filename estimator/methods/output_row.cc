@@ -78,6 +78,7 @@ void OutputRow::Make(const Scenario& scenario, StepModelMemo& memo, std::optiona
   const double output = scenario.workload.output_tokens;
   row->Compute(&output, 1, own);
   row->FillPoint(own, 0, row->shared_);
+  WarnOfEngines(scenario, *method.efficiencies, row->shared_.warnings);
 }
 
 OutputRow::OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method)

@@ -52,7 +52,8 @@ class OutputRow {
   // For Make alone. REQUIRES: a covered scenario.
   OutputRow(const Scenario& scenario, const StepModel& model, const OperatorMethod& method);
 
-  // The estimate of the scenario as given. Its fields that do not depend on the output hold for all points.
+  // The estimate of the scenario as given, of its warnings those about engines alone. Its fields that do not depend on
+  // the output hold for all points.
   const Estimate& shared() const { return shared_; }
 
   // Computes the first points of `output_tokens`, which rises: up to the first point that does not fit in memory, at

@@ -1,27 +1,12 @@
 #include "estimator/scenario/calibration.h"
 
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
+#include "estimator/scenario/engine_version.h"
+
 namespace foretoken {
 namespace {
-
-// 1000 * major + minor, a number that orders versions and tells their distance: 12 for "vllm@0.12.1". NaN: no version
-// of this form.
-double VersionNumber(std::string_view engine) {
-  const size_t at = engine.find('@');
-  if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
-  const std::string version(engine.substr(at + 1));
-  char* end = nullptr;
-  const auto major = std::strtol(version.c_str(), &end, 10);
-  if (end == version.c_str()) return std::numeric_limits<double>::quiet_NaN();
-  const auto minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
-  return 1000.0 * static_cast<double>(major) + static_cast<double>(minor);
-}
-
-std::string_view NameOf(std::string_view engine) { return engine.substr(0, engine.find('@')); }
 
 void SetBand(const std::optional<BandRatio>& ratio, TimeEstimate& estimate) {
   const double time = estimate.time.value();
@@ -50,14 +35,12 @@ const Calibrations::Family* Calibrations::Exact(std::string_view hardware_id, st
 
 const Calibrations::Family* Calibrations::NearestVersion(std::string_view hardware_id, std::string_view engine,
                                                          bool continuous) const {
-  const double requested = VersionNumber(engine);
   const Calibration* nearest = nullptr;
   double distance = std::numeric_limits<double>::infinity();
   for (const Calibration& calibration : all_) {
     if (calibration.continuous != continuous || calibration.hardware_id != hardware_id) continue;
-    if (NameOf(calibration.engine) != NameOf(engine)) continue;
-    const double version = VersionNumber(calibration.engine);
-    const double apart = std::isnan(requested) ? -version : std::abs(version - requested);
+    if (EngineName(calibration.engine) != EngineName(engine)) continue;
+    const double apart = VersionsApart(engine, calibration.engine);
     if (apart < distance) {
       distance = apart;
       nearest = &calibration;
@@ -70,8 +53,8 @@ const Calibrations::Family* Calibrations::FindFamily(std::string_view hardware_i
                                                      bool continuous) const {
   if (all_.empty()) return nullptr;
   if (const Family* exact = Exact(hardware_id, engine, continuous)) return exact;
-  const Family* of_name = Exact(hardware_id, NameOf(engine), continuous);
-  if (of_name != nullptr && std::isnan(VersionNumber(engine))) return of_name;
+  const Family* of_name = Exact(hardware_id, EngineName(engine), continuous);
+  if (of_name != nullptr && !HasVersionNumber(engine)) return of_name;
   const Family* nearest = NearestVersion(hardware_id, engine, continuous);
   return nearest != nullptr ? nearest : of_name;
 }

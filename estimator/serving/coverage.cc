@@ -86,6 +86,8 @@ constexpr CellText kTexts[] = {
     {Feature::kSeveralSequences, Scope::kKpi, "the KPI method describes one user; batch_size $1 asked"},
     {Feature::kStepTokenLimit, Scope::kClosedLoop, kStepTokens},
     {Feature::kStepTokenLimit, Scope::kOpenLoop, kStepTokens},
+    {Feature::kEngine, Scope::kSpeedOfLight, "engine $1 is not used; the speed of light is of no engine"},
+    {Feature::kEngine, Scope::kKpi, "engine $1 is not used; the KPI method is of no engine"},
     {Feature::kPrefixWithoutKvCache, Scope::kKpi, "without a KV cache the KPI method has no cached prefix"},
     {Feature::kWriteBackWithoutKvCache, Scope::kKpi, "without a KV cache the KPI method writes none back"},
     {Feature::kMixtureOfExperts, Scope::kLinearProfile, "the linear profile reads every expert at every step"},
@@ -145,8 +147,9 @@ std::string MessageOf(const Row& row, Scope scope, std::string_view requested) {
   return absl::Substitute(TextOf(row, scope), row.field, absl::string_view(requested.data(), requested.size()));
 }
 
-// The number that a message repeats.
+// The number or name that a message repeats.
 std::string Requested(const Scenario& scenario, Feature feature) {
+  if (feature == Feature::kEngine) return scenario.deployment.engine;
   if (feature == Feature::kSeveralDevices) return absl::StrCat(scenario.deployment.devices());
   return feature == Feature::kSeveralSequences ? absl::StrCat(scenario.workload.batch_size) : "";
 }

@@ -206,7 +206,7 @@ inline constexpr Row kRows[] = {
      [](const Scenario& s) { return s.workload.expert_routing != Workload().expert_routing; },
      "m m m m m | m m | u = | u u"},
     {Feature::kEngine, kInputs, "an engine", "deployment.engine",
-     [](const Scenario& s) { return !s.deployment.engine.empty(); }, "m m m m m | m m | u = | m u"},
+     [](const Scenario& s) { return !s.deployment.engine.empty(); }, "m m m m m | m m | i = | m i"},
     {Feature::kSequentialBatches, kInputs, "sequential batches of what does not fit", "workload.capacity_policy",
      [](const Scenario& s) { return s.workload.capacity_policy == CapacityPolicy::kWaves; },
      "m u u u u | u u | = u | u u"},

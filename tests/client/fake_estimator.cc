@@ -219,7 +219,9 @@ grpc::Status FakeEstimator::Sweep(grpc::ServerContext* context, const v1::SweepR
   const int half = points / 2;
   writer->Write(MakeChunk(header.header(), 0, half, points));
   writer->Write(MakeChunk(header.header(), half, points - half, points));
-  if (!cut) writer->Write(MakeSummary(points));
+  v1::SweepResponse last_message = MakeSummary(points);
+  last_message.mutable_summary()->MergeFrom(summary);
+  if (!cut) writer->Write(last_message);
   return grpc::Status::OK;
 }
 

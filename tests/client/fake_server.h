@@ -41,6 +41,7 @@ class FakeEstimator : public v1::EstimatorService::Service {
   std::atomic<bool> endless = false;    // a sweep goes on until it is cancelled
   std::atomic<bool> headless = false;   // a sweep has no header
   std::atomic<bool> cut = false;        // a sweep has no summary
+  v1::SweepSummary summary;             // what a sweep's summary has beside its own
   v1::EstimateRequest last;             // of the last Estimate
   v1::BatchEstimateRequest last_batch;
   v1::SweepRequest last_sweep;

@@ -52,6 +52,20 @@ class CommandLine(ServerTestCase):
         self.assertIn("llama-3.1-8b", done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_an_engine_is_known_or_refused_and_what_stands_in_is_named(self):
+        done = self.server.cli("estimate", *SHAPE, "--engine", "vlmm")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn('unknown engine "vlmm"; did you mean vllm?', done.stderr)
+        self.assertIn("field scenario.deployment.engine", done.stderr)
+        self.assertNotIn("warning", self.run_ok("estimate", *SHAPE, "--engine", "vllm"))
+        said = "warning: no calibration of engine sglang for continuous batching; answered by the generic prior"
+        shape = [*SHAPE[4:], "--engine", "sglang", "--batching", "continuous"]
+        self.assertIn(said, self.run_ok("estimate", *SHAPE, "--engine", "sglang", "--batching", "continuous"))
+        self.assertEqual(self.run_ok("compare", "llama-3.1-8b", "nvidia-h100-sxm-80gb", "nvidia-h200-sxm-141gb",
+                                     *shape).count(said), 1)
+        swept = self.run_ok("sweep", *SHAPE, "--engine", "sglang", "-x", "batching=static,continuous", "-x", "batch=1,2")
+        self.assertIn(said + " (deployment.engine), 2 points", swept)
+
     def test_an_answer_that_cannot_be_written_is_a_fault(self):
         commands = [["--help"], ["health"], ["completion", "bash"], ["estimate", *SHAPE],
                     ["get", "model", "llama-3.1-8b"], ["list", "models", "--output", "json"],

@@ -62,13 +62,17 @@ class Fit(unittest.TestCase):
         Path(spec_path).write_text(spec, encoding="utf-8")
         self.run_cli("register-hardware", spec_path)
         few, rest = self.write("few.csv", self.rows[:5]), self.write("rest.csv", self.rows[5:])
-        before, provenances = self.error_of(rest)
+        unknown = self.run_cli("validate", rest, "--rows", code=1)
+        self.assertIn('unknown engine ""lab-engine""', unknown, "nobody has registered anything of it")
+        any_engine = self.write("any.csv", [dict(row, engine="") for row in self.rows[5:]])
+        before, provenances = self.error_of(any_engine)
         self.assertEqual(provenances, {"DATASHEET"})
 
         text = self.run_cli("fit", few)
         self.assertIn("A dry run", text)
         self.assertIn("weight_read_efficiency", text)
-        self.assertEqual(self.error_of(rest), (before, {"DATASHEET"}), "a dry run changes nothing")
+        self.assertEqual(self.error_of(any_engine), (before, {"DATASHEET"}), "a dry run changes nothing")
+        self.run_cli("validate", rest, "--rows", code=1)
 
         report = json.loads(self.run_cli("fit", few, "--register", "--output", "json"))
         calibration = report["calibration_report"]["calibrations"][0]

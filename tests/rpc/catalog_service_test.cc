@@ -119,7 +119,7 @@ TEST_F(CatalogServiceTest, SamplesBecomeTheProfileThatAnswers) {
   EXPECT_EQ(estimate.estimate().calibration_age().seconds(), 90);
   EXPECT_FALSE(estimate.estimate().prefill().has_parts());
   EXPECT_EQ(estimate.estimate().decode().provenance(), v1::PROVENANCE_CALIBRATED);
-  scenario.mutable_deployment()->set_engine("other");
+  scenario.mutable_deployment()->set_engine("sglang");
   ASSERT_TRUE(Estimate(scenario, &estimate).ok());
   EXPECT_EQ(estimate.estimate().method(), v1::METHOD_OPERATOR_MODEL);
 }

@@ -15,7 +15,7 @@ TEST_F(LearnTest, SpecsThenSamplesThenBetterPredictions) {
   ASSERT_TRUE(Send(specs).ok());
   EXPECT_FALSE(response_.has_calibration_report());
   const double measured = 1.4 * Ask("nvidia-a100-sxm-80gb", "vllm", "mistral-7b-v0.1", 4, 512).tpot().seconds();
-  const v1::Estimate before = Ask("acme-one", "acme@1", "mistral-7b-v0.1", 4, 512);
+  const v1::Estimate before = Ask("acme-one", "", "mistral-7b-v0.1", 4, 512);
   EXPECT_EQ(before.decode().provenance(), v1::PROVENANCE_DATASHEET);
 
   v1::RegisterHardwareRequest samples = Request();
@@ -82,10 +82,10 @@ TEST_F(LearnTest, DegreesBeyondTheSamplesAreWarnedOf) {
 
 // Half as fast as the prior at every rate: the calibration of continuous batching follows.
 TEST_F(LearnTest, SamplesAtARequestRate) {
-  const auto at = [this](const std::string& hardware, double rate) {
+  const auto at = [this](const std::string& hardware, double rate, const char* engine = "") {
     v1::Scenario scenario = Scenario(1, 512, 128);
     scenario.set_hardware_id(hardware);
-    scenario.mutable_deployment()->set_engine("acme@1");
+    scenario.mutable_deployment()->set_engine(engine);
     scenario.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
     scenario.mutable_workload()->set_request_rate_per_second(rate);
     v1::EstimateResponse response;
@@ -104,7 +104,7 @@ TEST_F(LearnTest, SamplesAtARequestRate) {
     sample.set_tpot_seconds(2 * prior.tpot().seconds());
   }
   ASSERT_TRUE(Send(request).ok());
-  const v1::Estimate learned = at("acme-one", 2.2);
+  const v1::Estimate learned = at("acme-one", 2.2, "acme@1");
   EXPECT_EQ(learned.decode().provenance(), v1::PROVENANCE_CALIBRATED);
   EXPECT_NEAR(learned.tpot().seconds() / at("nvidia-a100-sxm-80gb", 2.2).tpot().seconds(), 2, 0.2);
 }

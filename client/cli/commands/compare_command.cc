@@ -82,7 +82,7 @@ std::string TextOf(const v1::BatchEstimateResponse& response, const std::string&
     }
   }
   return absl::StrCat(table.empty() ? "" : table.Render(terminal), EvidenceNote(rows, model_id, terminal),
-                      refusals.empty() ? "" : "\n", refusals, "\n",
+                      EngineWarnings(rows, terminal), refusals.empty() ? "" : "\n", refusals, "\n",
                       terminal.Paint(RevisionText(response.catalog_revision()), Look::kDim), "\n");
 }
 

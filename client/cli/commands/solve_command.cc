@@ -114,7 +114,7 @@ std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveRespo
     }
   }
   return absl::StrCat("\n", table.Render(terminal, 0), EvidenceNote(rows, ModelName(request.base()), terminal),
-                      refusals);
+                      EngineWarnings(rows, terminal), refusals);
 }
 
 std::string CsvText(const v1::SolveRequest& request, const v1::SolveResponse& response) {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "client/cli/commands/sweep_output.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/estimate_text.h"
@@ -82,7 +83,7 @@ class SweepTable : public SweepOutput {
 
   void Summary(const v1::SweepSummary& summary) override {
     if (!points_->empty()) session_.out << points_->Render(session_.terminal) << "\n";
-    session_.out << FrontierText(summary) << RefusalText(summary)
+    session_.out << FrontierText(summary) << RefusalText(summary) << WarningsText(summary)
                  << session_.terminal.Paint(absl::StrCat(FormatCount(static_cast<double>(header_.total_points())),
                                                          header_.total_points() == 1 ? " point, " : " points, ",
                                                          RevisionText(header_.catalog_revision())),
@@ -152,6 +153,17 @@ class SweepTable : public SweepOutput {
     }
     return absl::StrCat("\n", session_.terminal.Paint("refused", Look::kWarn), ": ", absl::StrJoin(counts, ", "),
                         first_error_.empty() ? "" : "; the first is ", first_error_.empty() ? "\n" : first_error_);
+  }
+
+  std::string WarningsText(const v1::SweepSummary& summary) const {
+    std::string text;
+    for (const v1::SweepWarning& warning : summary.warnings()) {
+      const std::string line = WarningLine(warning.warning(), session_.terminal);
+      absl::StrAppend(&text, absl::StripSuffix(line, "\n"), ", ",
+                      FormatCount(static_cast<double>(warning.num_points())),
+                      warning.num_points() == 1 ? " point\n" : " points\n");
+    }
+    return text;
   }
 
   const Session& session_;

@@ -68,12 +68,12 @@ Input ReadAll(const Options& options, const Session& session) {
   return input;
 }
 
-// Reports every row that cannot be read or names an unknown id. Returns whether there was one.
+// Reports every row that cannot be read, is invalid or names an unknown id or engine. Returns whether there was one.
 bool ReportFaults(const Input& input, const std::vector<Prediction>& predictions, std::ostream& err) {
   bool any = false;
   for (size_t i = 0; i < input.rows.size(); ++i) {
     const absl::Status& status = predictions[i].status;
-    const bool fault = !input.rows[i].status.ok() || absl::IsNotFound(status);
+    const bool fault = !input.rows[i].status.ok() || absl::IsNotFound(status) || absl::IsInvalidArgument(status);
     if (!fault) continue;
     any = true;
     err << client::Printable(absl::StrCat(Place(input.rows[i]), ": ", status.message())) << "\n";

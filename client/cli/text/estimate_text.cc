@@ -104,10 +104,7 @@ std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
 
 std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal) {
   std::string text;
-  for (const v1::Warning& warning : estimate.warnings()) {
-    absl::StrAppend(&text, terminal.Paint("warning", Look::kWarn), ": ", client::Printable(warning.message()),
-                    warning.field().empty() ? "" : absl::StrCat(" (", client::Printable(warning.field()), ")"), "\n");
-  }
+  for (const v1::Warning& warning : estimate.warnings()) text += WarningLine(warning, terminal);
   return text.empty() ? "" : "\n" + text;
 }
 
@@ -117,6 +114,11 @@ std::string DecodeTitle(const v1::Estimate& estimate) {
 }
 
 }  // namespace
+
+std::string WarningLine(const v1::Warning& warning, const Terminal& terminal) {
+  return absl::StrCat(terminal.Paint("warning", Look::kWarn), ": ", client::Printable(warning.message()),
+                      warning.field().empty() ? "" : absl::StrCat(" (", client::Printable(warning.field()), ")"), "\n");
+}
 
 std::string MemoryText(const std::string& title, const v1::MemoryUse& memory, const Terminal& terminal) {
   const double free = memory.has_free_bytes() ? memory.free_bytes() : kUnknown;

@@ -27,6 +27,9 @@ std::string HardwareName(const v1::Scenario& scenario);
 // Everything except operators and token latencies: times, waterfall of each phase, memory, SLO, warnings.
 std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal);
 
+// "warning: MESSAGE (FIELD)" and a line break.
+std::string WarningLine(const v1::Warning& warning, const Terminal& terminal);
+
 // Parts of it, empty where the estimate has none: speculative decoding and disaggregated serving; energy and cost.
 std::string SecondaryText(const v1::Estimate& estimate, const Terminal& terminal);
 std::string SpendText(const v1::Estimate& estimate, const Terminal& terminal);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -38,6 +39,19 @@ std::string EvidenceNote(const std::vector<RankedRow>& rows, const std::string& 
   if (unlike.empty()) return "";
   return absl::StrCat(terminal.Paint("note", Look::kWarn), ": the rows rest on different evidence (",
                       absl::StrJoin(unlike, "; "), "): their order is predicted, not measured\n");
+}
+
+std::string EngineWarnings(const std::vector<RankedRow>& rows, const Terminal& terminal) {
+  std::string text;
+  std::set<std::string> seen;
+  for (const RankedRow& row : rows) {
+    for (const v1::Warning& warning : row.estimate.warnings()) {
+      if (!absl::EndsWith(warning.field(), "deployment.engine")) continue;
+      const std::string line = WarningLine(warning, terminal);
+      if (seen.insert(line).second) text += line;
+    }
+  }
+  return text;
 }
 
 }  // namespace foretoken::cli

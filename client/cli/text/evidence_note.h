@@ -19,6 +19,10 @@ struct RankedRow {
 // The note, if rows differ in provenance or in the engine or engine version of their calibration; else empty.
 std::string EvidenceNote(const std::vector<RankedRow>& rows, const std::string& model_id, const Terminal& terminal);
 
+// What stood in for the engine that was asked for: each different warning of the rows about an engine, a line each. A
+// table has no room for the warnings of its rows.
+std::string EngineWarnings(const std::vector<RankedRow>& rows, const Terminal& terminal);
+
 }  // namespace foretoken::cli
 
 #endif  // FORETOKEN_CLIENT_CLI_TEXT_EVIDENCE_NOTE_H_

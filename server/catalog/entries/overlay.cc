@@ -100,6 +100,7 @@ Overlay::Overlay(Bundle bundle)
   for (const auto& record : hardware_->records()) all.emplace(record->entry.spec().id(), record);
   ResolveProfiles({}, all);
   Merge<HardwareKind>(all, hardware_);
+  ListEngines();
 }
 
 bool Overlay::Reset(StoreContents contents) {
@@ -154,8 +155,12 @@ void Overlay::ApplyEntries(const std::vector<StoredEntry>& entries) {
   }
   if (!models.empty()) Merge<ModelKind>(models, models_);
   ResolveProfiles(models, hardware);
-  if (!hardware.empty()) Merge<HardwareKind>(hardware, hardware_);
+  if (hardware.empty()) return;
+  Merge<HardwareKind>(hardware, hardware_);
+  ListEngines();
 }
+
+void Overlay::ListEngines() { engines_ = std::make_shared<const Engines>(calibrations_->parsed, hardware_->records()); }
 
 void Overlay::NoteFault(const StoredEntry& entry, const std::string& reason) {
   const bool gone = !entry.value && entry.fault.empty();
@@ -214,7 +219,7 @@ std::shared_ptr<const Snapshot> Overlay::MakeSnapshot() const {
   v1::CatalogRevision revision;
   revision.set_bundle_digest(bundle_digest_);
   revision.set_store_revision(revision_);
-  return std::make_shared<const Snapshot>(hardware_, models_, std::move(revision), calibrations_);
+  return std::make_shared<const Snapshot>(hardware_, models_, std::move(revision), calibrations_, engines_);
 }
 
 }  // namespace foretoken::catalog

@@ -58,11 +58,14 @@ class Overlay {
              std::shared_ptr<const Collection<typename Kind::Record>>& in);
   // Adds to `hardware` the hardware whose profiles name a changed model, then resolves all profiles in it.
   void ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const;
+  // After a change of the hardware.
+  void ListEngines();
 
   std::string bundle_digest_;
   std::shared_ptr<const ShippedCalibrations> calibrations_;
   std::shared_ptr<const Collection<HardwareRecord>> bundled_hardware_, hardware_;
   std::shared_ptr<const Collection<ModelRecord>> bundled_models_, models_;
+  std::shared_ptr<const Engines> engines_;  // of hardware_ and calibrations_
   int64_t revision_ = 0;
   absl::flat_hash_map<std::pair<EntryKind, std::string>, std::string> etags_;  // of what is stored, readable or not
   std::map<std::string, v1::SkippedEntry> skipped_;

@@ -16,6 +16,7 @@
 #include "estimator/scenario/hardware.h"
 #include "estimator/scenario/model.h"
 #include "foretoken/v1/catalog_service.pb.h"
+#include "server/catalog/entries/engines.h"
 
 namespace foretoken::catalog {
 
@@ -64,7 +65,7 @@ class Snapshot {
  public:
   Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
            std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
-           std::shared_ptr<const ShippedCalibrations> calibrations);
+           std::shared_ptr<const ShippedCalibrations> calibrations, std::shared_ptr<const Engines> engines);
 
   // The entry of this id.
   //
@@ -75,6 +76,17 @@ class Snapshot {
   // The shipped calibrations. Registered ones are with their hardware.
   const Calibrations& calibrations() const { return calibrations_->parsed; }
   const std::vector<v1::CalibrationSpec>& calibration_specs() const { return calibrations_->specs; }
+
+  // The calibration that answers for an engine ("": any) and a model (its catalog id, or "") on the hardware: by
+  // FindCalibration of estimator/scenario/calibration.h; where that has nothing of the engine, by Engines::Nearest.
+  // `catalog_id` is empty where a request spells the hardware out; then `inline_vendor` is what it states. Null: none,
+  // the generic prior answers.
+  const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id,
+                                     std::string_view inline_vendor, std::string_view engine, std::string_view model_id,
+                                     bool continuous) const;
+
+  // The names of engines that questions may ask for.
+  const Engines& engines() const { return *engines_; }
 
   // What was derived from this snapshot's models, hardware and calibrations so far.
   const StepModelCache& step_models() const { return step_models_; }
@@ -93,6 +105,7 @@ class Snapshot {
   std::shared_ptr<const Collection<ModelRecord>> models_;
   v1::CatalogRevision revision_;
   std::shared_ptr<const ShippedCalibrations> calibrations_;
+  std::shared_ptr<const Engines> engines_;
   StepModelCache step_models_;
 };
 

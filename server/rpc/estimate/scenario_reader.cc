@@ -120,6 +120,7 @@ void ScenarioReader::ReadHardwareId(const std::string& id, std::string_view pref
 void ScenarioReader::ReadHardwareSpec(const v1::HardwareSpec& spec, std::string_view prefix) {
   PartState& state = Start(Part::kHardware, prefix);
   Take(catalog::ParseHardware(spec), "hardware_spec.", state.violations, Specs().hardware);
+  Specs().hardware_vendor = spec.vendor();
   parts_.scenario.hardware = &Specs().hardware;
 }
 

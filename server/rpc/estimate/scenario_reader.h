@@ -41,6 +41,7 @@ struct ScenarioParts {
   struct InlineSpecs {
     Model model;
     Hardware hardware;
+    std::string hardware_vendor;
     Model draft;
     Hardware prefill_hardware;
   };

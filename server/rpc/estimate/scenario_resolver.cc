@@ -1,16 +1,28 @@
 #include "server/rpc/estimate/scenario_resolver.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/scenario/calibration.h"
+#include "estimator/scenario/engine_version.h"
 #include "server/catalog/entries/profile_dtypes.h"
 
 namespace foretoken::rpc {
 namespace {
 
 constexpr int64_t kMaxPoolDevices = 1'000'000'000;
+
+// Whether hardware that a request spells out has a profile or a calibration of the engine.
+bool IsMeasured(const Hardware& hardware, std::string_view engine) {
+  const auto same = [name = EngineName(engine)](std::string_view other) { return EngineName(other) == name; };
+  const auto& profiles = hardware.linear_profiles;
+  if (std::any_of(profiles.begin(), profiles.end(), [&](const auto& p) { return same(p.key.engine); })) return true;
+  if (hardware.calibrations == nullptr) return false;
+  const auto& all = hardware.calibrations->all();
+  return std::any_of(all.begin(), all.end(), [&](const Calibration& c) { return same(c.engine); });
+}
 
 }  // namespace
 
@@ -23,6 +35,7 @@ absl::StatusOr<const Scenario*> ScenarioResolver::Resolve() {
     if (absl::Status status = InvalidFields(Contradictions()); !status.ok()) return status;
   }
   if (resolved_reads_ == reader_.reads()) return &scenario;
+  if (absl::Status status = CheckEngines(); !status.ok()) return status;
   ResolveCalibration();
   if (machine_ != reader_.machine_reads()) ResolveMachine();
   if (scenario.speculation || scenario.disaggregation) ResolveSecondary();
@@ -36,17 +49,45 @@ const StepModelCache* ScenarioResolver::step_models() const {
   return known ? &snapshot_.step_models() : nullptr;
 }
 
-// An inline spec has no id of the catalog: only calibrations for any hardware or any model apply to it.
+absl::Status ScenarioResolver::CheckEngines() const {
+  const ScenarioParts& parts = reader_.parts();
+  std::vector<FieldViolation> violations;
+  if (machine_ != reader_.machine_reads()) {
+    CheckEngine(parts.deployment.engine, Part::kDeployment, "deployment.engine", violations);
+  }
+  if (parts.scenario.speculation && !parts.scenario.speculation->follows) {
+    CheckEngine(parts.draft_deployment.engine, Part::kSpeculation, "speculative_decoding.draft_deployment.engine",
+                violations);
+  }
+  if (parts.scenario.disaggregation && parts.prefill_deployment) {
+    CheckEngine(parts.prefill_deployment->engine, Part::kDisaggregation, "disaggregated_prefill.deployment.engine",
+                violations);
+  }
+  return InvalidFields(violations);
+}
+
+void ScenarioResolver::CheckEngine(const std::string& engine, Part part, const char* field,
+                                   std::vector<FieldViolation>& violations) const {
+  if (engine.empty() || snapshot_.engines().Know(engine)) return;
+  const bool has_name = !EngineName(engine).empty();
+  if (has_name && IsMeasured(*reader_.parts().scenario.hardware, engine)) return;
+  violations.push_back({std::string(reader_.prefix(part)) + field, snapshot_.engines().Unknown(engine)});
+}
+
+// An inline spec has no id of the catalog: of what ships, only calibrations of its vendor, of any hardware and of any
+// model apply to it.
 void ScenarioResolver::ResolveCalibration() {
   ScenarioParts& parts = reader_.parts();
   Scenario& scenario = parts.scenario;
   const bool continuous = IsContinuous(scenario);
   if (machine_ == reader_.machine_reads() && continuous == calibrated_for_load_) return;
   const Hardware& hardware = *scenario.hardware;
-  const std::string_view hardware_id = parts.IsInline(&hardware) ? std::string_view() : hardware.id;
+  const bool is_inline = parts.IsInline(&hardware);
+  const std::string_view hardware_id = is_inline ? std::string_view() : hardware.id;
   const std::string_view model_id = parts.IsInline(scenario.model) ? std::string_view() : scenario.model->id;
+  const std::string_view vendor = is_inline ? std::string_view(parts.specs->hardware_vendor) : std::string_view();
   scenario.calibration =
-      FindCalibration(hardware, hardware_id, snapshot_.calibrations(), parts.deployment.engine, model_id, continuous);
+      snapshot_.FindCalibration(hardware, hardware_id, vendor, parts.deployment.engine, model_id, continuous);
   calibrated_for_load_ = continuous;
 }
 

@@ -4,6 +4,7 @@
 #define FORETOKEN_SERVER_RPC_ESTIMATE_SCENARIO_RESOLVER_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,8 @@ class ScenarioResolver {
 
   // The scenario, every field valid and every default resolved. Good until the reader reads again.
   //
-  // Errors: those of ScenarioReader::Errors; kInvalidField: parts that contradict each other.
+  // Errors: those of ScenarioReader::Errors; kInvalidField: parts that contradict each other, and an engine that nobody
+  // knows: neither the catalog nor, of the scenario's own engine, the hardware that the request spells out.
   absl::StatusOr<const Scenario*> Resolve();
 
   // What Resolve last succeeded with.
@@ -38,6 +40,10 @@ class ScenarioResolver {
   void ResolveMachine();
   void ResolveCalibration();
   void ResolveSecondary();
+  // INVALID_ARGUMENT naming every engine that is not known.
+  absl::Status CheckEngines() const;
+  void CheckEngine(const std::string& engine, Part part, const char* field,
+                   std::vector<FieldViolation>& violations) const;
   std::vector<FieldViolation> Contradictions() const;
   void AddDraftContradictions(std::vector<FieldViolation>& violations) const;
   void AddPoolContradictions(std::vector<FieldViolation>& violations) const;

@@ -206,6 +206,20 @@ absl::Status SharedIdError(const SweepPlan& plan, const ScenarioReader& reader) 
   return absl::OkStatus();
 }
 
+// OK, or that an engine that every point shares is not known. `first`: the scenario at the first value of every axis.
+absl::Status SharedEngineError(const SweepPlan& plan, const v1::Scenario& first) {
+  ScenarioReader reader(*plan.snapshot, plan.now);
+  ScenarioResolver resolver(reader, *plan.snapshot);
+  reader.ReadAll(first, kBase);
+  const absl::Status status = resolver.Resolve().status();
+  for (const FieldViolation& violation : DetailOf(status).violations) {
+    const std::string_view field = violation.field;
+    if (!field.starts_with(kBase) || !field.ends_with("deployment.engine")) continue;
+    if (!IsVaried(plan, field.substr(kBase.size()))) return status;
+  }
+  return absl::OkStatus();
+}
+
 // Whether some value of an axis over an enum or a bool of the same part lifts a violation that `scenario`, at the first
 // value of every axis, has at `field`: then the violation is a matter of points. A pipelined prompt cache needs a rate
 // of arrival, for example, and the other cache modes do not.
@@ -248,7 +262,8 @@ absl::Status CheckBase(const SweepPlan& plan) {
     }
   }
   if (!violations.empty()) return InvalidFields(violations);
-  return SharedIdError(plan, reader);
+  if (absl::Status status = SharedIdError(plan, reader); !status.ok()) return status;
+  return SharedEngineError(plan, first);
 }
 
 // Puts the scenario at a point of the grid; the last axis varies fastest.

@@ -134,6 +134,7 @@ int SweepRunner::ComputeBlock(int row, int most, v1::SweepChunk& chunk) {
     per_point = per_point || reader.shape == RowShape::kPerPoint;
   }
   const Estimate& shared = row_->shared();
+  warnings_.Note(shared.warnings, next_point_, count);
   std::fill_n(chunk.mutable_provenances()->mutable_data() + row, count, static_cast<int>(shared.decode.provenance));
   if (per_point) WritePerPoint(row);
   const bool by_ttft = plan_.frontier_metric == v1::FRONTIER_METRIC_TTFT;
@@ -162,6 +163,7 @@ void SweepRunner::ComputePoint(int row, v1::SweepChunk& chunk) {
   if (!status.ok()) return WriteRefusal(status, row, chunk);
   for (size_t i = 0; i < readers_.size(); ++i) columns_[i][row] = readers_[i]->of(estimate_);
   chunk.set_provenances(row, static_cast<v1::Provenance>(estimate_.decode.provenance));
+  warnings_.Note(estimate_.warnings, next_point_, 1);
   RankEstimate(next_point_, estimate_);
 }
 
@@ -199,6 +201,7 @@ v1::SweepSummary SweepRunner::Summary() const {
   if (best_under_slo_) SetPoint(*best_under_slo_, *summary.mutable_best_under_slo());
   summary.set_ok_points(plan_.total_points - refused_points_);
   summary.set_refused_points(refused_points_);
+  warnings_.Write(summary);
   return summary;
 }
 

@@ -22,6 +22,7 @@
 #include "server/rpc/sweep/frontier.h"
 #include "server/rpc/sweep/sweep_metric.h"
 #include "server/rpc/sweep/sweep_plan.h"
+#include "server/rpc/sweep/sweep_warnings.h"
 
 namespace foretoken::rpc {
 
@@ -83,6 +84,7 @@ class SweepRunner {
   int error_details_ = 0;
   int64_t refused_points_ = 0;
   Frontier frontier_;
+  SweepWarnings warnings_;
   std::optional<TradeOff> best_under_slo_;
   std::vector<double*> columns_;  // of the chunk being filled
   int points_per_look_ = 1;

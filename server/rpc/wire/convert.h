@@ -46,6 +46,7 @@ Method ReadMethod(v1::Method method, FieldChecker& fields);
 // Memory, throughput, energy and cost of an estimate: a part of WriteEstimate.
 void WriteUse(const Estimate& estimate, v1::Estimate& message);
 
+void WriteWarning(const Warning& warning, v1::Warning& message);
 void AddWarning(const Warning& warning, v1::Estimate& message);
 
 // Fills `message`, which is empty, with what is known; the rest stays absent.

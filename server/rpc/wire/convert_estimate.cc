@@ -57,12 +57,13 @@ void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
 
 }  // namespace
 
-void AddWarning(const Warning& warning, v1::Estimate& message) {
-  v1::Warning& added = *message.add_warnings();
-  added.set_code(static_cast<v1::WarningCode>(warning.code));
-  added.set_message(warning.message);
-  added.set_field(warning.field);
+void WriteWarning(const Warning& warning, v1::Warning& message) {
+  message.set_code(static_cast<v1::WarningCode>(warning.code));
+  message.set_message(warning.message);
+  message.set_field(warning.field);
 }
+
+void AddWarning(const Warning& warning, v1::Estimate& message) { WriteWarning(warning, *message.add_warnings()); }
 
 void WriteEstimate(const Estimate& estimate, v1::Estimate& message) {
   message.set_method(static_cast<v1::Method>(estimate.method));

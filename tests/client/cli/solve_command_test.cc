@@ -77,6 +77,35 @@ TEST(EvidenceNoteTest, EngineVersionsAreToldApartAndHardwareIsNot) {
   EXPECT_EQ(EvidenceNote({{"gpu-a", older}, {"gpu-b", newer}}, "small", {}), "");
 }
 
+TEST(EvidenceNoteTest, EachWarningOfAnEngineOnce) {
+  v1::Estimate a, b;
+  for (const char* text : {"sglang was not measured", "heads were padded"}) {
+    v1::Warning& warning = *a.add_warnings();
+    warning.set_message(text);
+    warning.set_field(a.warnings_size() == 1 ? "deployment.engine" : "deployment.tensor_parallel");
+  }
+  *b.add_warnings() = a.warnings(0);
+  *b.add_warnings() = a.warnings(0);
+  b.mutable_warnings(1)->set_field("disaggregated_prefill.deployment.engine");
+  EXPECT_EQ(EngineWarnings({{"gpu-a", a}, {"gpu-b", b}}, {}),
+            "warning: sglang was not measured (deployment.engine)\n"
+            "warning: sglang was not measured (disaggregated_prefill.deployment.engine)\n");
+  EXPECT_EQ(EngineWarnings({}, {}), "");
+}
+
+TEST(SolveCommandTest, AndSoAreEnginesThatWereNotMeasured) {
+  client::FakeServer server;
+  v1::Warning& warning = *server.estimator.reply.emplace().add_warnings();
+  warning.set_message("answered by another");
+  warning.set_field("deployment.engine");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a", "--candidate",
+                                 "gpu-b"},
+        {"compare", "small", "gpu-a", "gpu-b"}}) {
+    EXPECT_THAT(RunCli(server, arguments).out, HasSubstr("\nwarning: answered by another (deployment.engine)\n"));
+  }
+}
+
 TEST(SolveCommandTest, EveryQuestionByItsName) {
   client::FakeServer server;
   for (const auto& [what, want] : {std::pair<const char*, v1::SolveFor>{"batch", v1::SOLVE_FOR_BATCH_SIZE},

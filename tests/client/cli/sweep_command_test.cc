@@ -43,6 +43,19 @@ TEST(SweepCommandTest, ATableAndItsFrontier) {
       "4 points, catalog 0123456789ab revision 7\n");
 }
 
+TEST(SweepCommandTest, WhatStoodInForAnEngine) {
+  client::FakeServer server;
+  v1::SweepWarning& warning = *server.estimator.summary.add_warnings();
+  warning.mutable_warning()->set_message("engine vllm\x1b was not measured");
+  warning.mutable_warning()->set_field("deployment.engine");
+  warning.set_first_point(1);
+  warning.set_num_points(1200);
+  EXPECT_THAT(Sweep(server, {}).out,
+              HasSubstr("warning: engine vllm\\x1b was not measured (deployment.engine), 1,200 points\n4 points, "));
+  EXPECT_THAT(Sweep(server, {"--output", "json"}).out,
+              HasSubstr("\"warnings\":[{\"warning\":{\"message\":\"engine vllm"));
+}
+
 TEST(SweepCommandTest, ManyPointsShowTheFrontierAlone) {
   client::FakeServer server;
   EXPECT_THAT(Sweep(server, {"--max-rows", "3"}).out, AllOf(HasSubstr("Frontier"), Not(HasSubstr("10.0 ms"))));

@@ -153,24 +153,6 @@ TEST(OperatorModelTest, LatentCacheIsNotDivided) {
   EXPECT_DOUBLE_EQ(MustEstimate(scenario).memory->kv_cache.value(), one);
 }
 
-TEST(OperatorModelTest, WarnsOfAnEngineThatNobodyMeasured) {
-  const Model model = Llama2_7b();
-  const Hardware hardware = A100();
-  Scenario scenario = MakeScenario(model, hardware, 1, 100, 10);
-  EXPECT_THAT(MustEstimate(scenario).warnings, testing::IsEmpty());
-  scenario.deployment.engine = "vlm";
-  const std::vector<Warning> warnings = MustEstimate(scenario).warnings;
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].field, "deployment.engine");
-  EXPECT_THAT(warnings[0].message, HasSubstr("no calibration of engine vlm"));
-  const Calibration generic{.id = "generic", .efficiencies = GenericPrior()};
-  scenario.calibration = &generic;
-  EXPECT_EQ(MustEstimate(scenario).warnings.size(), 1u);
-  const Calibration calibration{.id = "vlm", .engine = "vlm", .efficiencies = GenericPrior()};
-  scenario.calibration = &calibration;
-  EXPECT_THAT(MustEstimate(scenario).warnings, testing::IsEmpty());
-}
-
 TEST(OperatorModelTest, WarnsOfPaddedHeads) {
   Model model = Llama2_7b();
   model.num_attention_heads = model.num_key_value_heads = 30;

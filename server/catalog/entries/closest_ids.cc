@@ -1,0 +1,81 @@
+#include "server/catalog/entries/closest_ids.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace foretoken::catalog {
+namespace {
+
+constexpr size_t kSuggestions = 3;
+
+// Past this many edits an id is not what was meant.
+int FarthestSuggestion(std::string_view asked) { return static_cast<int>(asked.size()) / 2; }
+
+// Levenshtein's edit distance.
+int EditDistance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = std::exchange(row[0], static_cast<int>(i));
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// As ids are written: in lower case, without the owner that a repository's name starts with.
+std::string AsId(std::string_view asked) {
+  const size_t slash = asked.rfind('/');
+  if (slash != std::string_view::npos) asked.remove_prefix(slash + 1);
+  std::string id(asked);
+  absl::AsciiStrToLower(&id);
+  return id;
+}
+
+// "nvidia-h100-80gb-sxm" and "nvidia-h100-sxm-80gb" have the same.
+std::string SortedWords(std::string_view id) {
+  std::vector<absl::string_view> words = absl::StrSplit(absl::string_view(id.data(), id.size()), '-');
+  std::sort(words.begin(), words.end());
+  return absl::StrJoin(words, "-");
+}
+
+// How far a known id is from what was asked, its words in any order; an id that contains it is near however much longer
+// it is.
+int Distance(const std::string& asked, const std::string& asked_words, std::string_view known) {
+  const int edits = EditDistance(asked, known);
+  const bool contains = !asked.empty() && known.find(asked) != known.npos;
+  return contains ? edits / 8 : std::min(edits, 1 + EditDistance(asked_words, SortedWords(known)));
+}
+
+}  // namespace
+
+std::vector<std::string> ClosestIds(std::string_view asked, const std::vector<std::string_view>& known) {
+  const std::string id = AsId(asked);
+  const std::string words = SortedWords(id);
+  std::vector<std::pair<int, std::string_view>> near;
+  for (const std::string_view candidate : known) {
+    const int distance = Distance(id, words, candidate);
+    if (distance <= FarthestSuggestion(id)) near.emplace_back(distance, candidate);
+  }
+  const size_t count = std::min(kSuggestions, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < count; ++i) ids.emplace_back(near[i].second);
+  return ids;
+}
+
+std::string DidYouMean(std::string_view asked, const std::vector<std::string_view>& known) {
+  const std::vector<std::string> closest = ClosestIds(asked, known);
+  return closest.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(closest, ", "), "?");
+}
+
+}  // namespace foretoken::catalog

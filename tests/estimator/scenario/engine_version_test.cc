@@ -1,0 +1,42 @@
+#include "estimator/scenario/engine_version.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+constexpr double kFarthest = std::numeric_limits<double>::infinity();
+
+TEST(EngineVersionTest, NamesAndNumbers) {
+  EXPECT_EQ(EngineName("vllm@0.12.0"), "vllm");
+  EXPECT_EQ(EngineName("llama.cpp"), "llama.cpp");
+  EXPECT_EQ(EngineName("@1"), "");
+  EXPECT_TRUE(HasVersionNumber("vllm@0.12.0"));
+  EXPECT_FALSE(HasVersionNumber("vllm"));
+  EXPECT_FALSE(HasVersionNumber("vllm@main"));
+}
+
+TEST(EngineVersionTest, VersionsApart) {
+  struct Case {
+    const char* asked;
+    const char* engine;
+    double want;
+  };
+  const Case cases[] = {
+      {"vllm@0.12.0", "vllm@0.12.0", -kFarthest},  // the same text
+      {"vllm", "vllm", -kFarthest},
+      {"vllm@0.12.0", "vllm@0.12.1", 0},
+      {"vllm@0.12.0", "vllm@0.7.3", 5},  // 12 - 7
+      {"vllm@0.12.0", "vllm@1", 988},    // 1,000 - 12
+      {"vllm@0.12.0", "vllm", kFarthest},
+      {"vllm@0.12.0", "vllm@main", kFarthest},
+      {"vllm", "vllm@0.7.3", -7},  // the newest is nearest
+      {"vllm@main", "vllm@0.12.0", -12},
+  };
+  for (const Case& c : cases) EXPECT_EQ(VersionsApart(c.asked, c.engine), c.want) << c.asked << " and " << c.engine;
+}
+
+}  // namespace
+}  // namespace foretoken
