@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 #include <iterator>
 #include <utility>
@@ -53,6 +54,7 @@ FairScheduler::~FairScheduler() {
   const auto all_ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return threads_.empty(); };
   mutex_.Await(absl::Condition(&all_ended));
   JoinEnded();
+  assert(queue_.num_jobs() == 0);  // a ticket that is left would end its job in what is gone
 }
 
 absl::StatusOr<std::unique_ptr<Ticket>> FairScheduler::Admit(JobSpec spec) {

@@ -89,7 +89,7 @@ class FairScheduler {
   };
 
   explicit FairScheduler(Options options);
-  // Runs what waits, then ends the threads.
+  // Runs what waits, then ends the threads. REQUIRES: no ticket is left then.
   ~FairScheduler();
   FairScheduler(const FairScheduler&) = delete;
   FairScheduler& operator=(const FairScheduler&) = delete;

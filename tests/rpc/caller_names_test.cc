@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 #include "tests/rpc/service_fixture.h"
 
 namespace foretoken::rpc {

@@ -30,25 +30,25 @@ class FairSchedulerTest : public testing::Test {
       ticket.GiveWay();
     }
   }
-  // Holds the only slot until `begin`, so that what is admitted meanwhile waits.
-  void Hold(FairScheduler& scheduler, absl::Notification& begin) {
-    holder_ = *scheduler.Admit({.caller = "holder"});
+  // Holds the only slot until `begin`, so that what is admitted meanwhile waits. The ticket ends before the scheduler.
+  std::unique_ptr<Ticket> Hold(FairScheduler& scheduler, absl::Notification& begin) {
+    std::unique_ptr<Ticket> holder = *scheduler.Admit({.caller = "holder"});
     absl::Notification held;
-    holder_->Run([&] {
+    holder->Run([&] {
       held.Notify();
       begin.WaitForNotification();
     });
     held.WaitForNotification();
+    return holder;
   }
 
   std::atomic<int64_t> now_{0};
-  std::unique_ptr<Ticket> holder_;
 };
 
 TEST_F(FairSchedulerTest, AShortJobRunsBetweenTheSlicesOfLongOnes) {
   FairScheduler scheduler(OptionsOf(1));
   absl::Notification begin;
-  Hold(scheduler, begin);
+  const std::unique_ptr<Ticket> holder = Hold(scheduler, begin);
   std::vector<std::unique_ptr<Ticket>> tickets;
   std::vector<std::string> ended;  // one slot: one thread at a time is in a turn
   absl::BlockingCounter all(3);
@@ -113,7 +113,7 @@ TEST_F(FairSchedulerTest, AStreamRunsTurnByTurn) {
 TEST_F(FairSchedulerTest, ATurnThatHasNotBegunCanBeTakenBack) {
   FairScheduler scheduler(OptionsOf(1));
   absl::Notification begin;
-  Hold(scheduler, begin);
+  const std::unique_ptr<Ticket> holder = Hold(scheduler, begin);
   auto ticket = *scheduler.Admit({.caller = "a"});
   EXPECT_FALSE(ticket->Withdraw());
   ticket->Run([] { FAIL() << "was taken back"; });
@@ -146,7 +146,7 @@ TEST_F(FairSchedulerTest, TheEndRunsWhatWaits) {
   {
     FairScheduler scheduler(OptionsOf(1));
     absl::Notification begin;
-    Hold(scheduler, begin);
+    const std::unique_ptr<Ticket> holder = Hold(scheduler, begin);
     for (int i = 0; i < 5; ++i) {
       tickets.push_back(*scheduler.Admit({.caller = "a"}));
       tickets.back()->Run([&] { ++ran; });
@@ -154,7 +154,6 @@ TEST_F(FairSchedulerTest, TheEndRunsWhatWaits) {
     begin.Notify();
     while (ran < 5) absl::SleepFor(absl::Milliseconds(1));
     tickets.clear();
-    holder_.reset();
   }
   EXPECT_EQ(ran, 5);
 }
@@ -175,7 +174,7 @@ TEST_F(FairSchedulerTest, CountsWhatItRefusesAndHowLongJobsWaited) {
   options.limits.max_jobs_of_caller = 2;
   FairScheduler scheduler(options);
   absl::Notification begin, ran;
-  Hold(scheduler, begin);
+  const std::unique_ptr<Ticket> holder = Hold(scheduler, begin);
   auto first = *scheduler.Admit({.caller = "a", .bytes = 7});
   auto second = *scheduler.Admit({.caller = "a", .bytes = 8});
   EXPECT_TRUE(absl::IsResourceExhausted(scheduler.Admit({.caller = "a"}).status()));

@@ -15,16 +15,9 @@ class StagedCall : public grpc::ServerUnaryReactor {
   // Errors: kOverloaded.
   absl::Status Admit(const work::JobSpec& job, std::vector<CallStage> stages) {
     for (CallStage& stage : stages) {
-      std::unique_ptr<work::Ticket>& ticket = tickets_[stage.scheduler];
-      if (ticket == nullptr) {
-        work::JobSpec spec = job;
-        spec.kind = stage.kind;
-        spec.units = stage.units;
-        absl::StatusOr<std::unique_ptr<work::Ticket>> admitted = stage.scheduler->Admit(std::move(spec));
-        if (!admitted.ok()) return admitted.status();
-        ticket = *std::move(admitted);
-      }
-      stages_.push_back({ticket.get(), stage.units, std::move(stage.body)});
+      const absl::StatusOr<work::Ticket*> ticket = TicketOf(stage, job);
+      if (!ticket.ok()) return ticket.status();
+      stages_.push_back({*ticket, stage.units, std::move(stage.body)});
     }
     return absl::OkStatus();
   }
@@ -47,6 +40,18 @@ class StagedCall : public grpc::ServerUnaryReactor {
     double units;
     std::function<absl::Status(const Call&)> body;
   };
+
+  // One for all stages of a scheduler. What is refused leaves none behind, because OnCancel takes all of them back.
+  absl::StatusOr<work::Ticket*> TicketOf(const CallStage& stage, const work::JobSpec& job) {
+    const auto found = tickets_.find(stage.scheduler);
+    if (found != tickets_.end()) return found->second.get();
+    work::JobSpec spec = job;
+    spec.kind = stage.kind;
+    spec.units = stage.units;
+    absl::StatusOr<std::unique_ptr<work::Ticket>> admitted = stage.scheduler->Admit(std::move(spec));
+    if (!admitted.ok()) return admitted.status();
+    return tickets_.emplace(stage.scheduler, *std::move(admitted)).first->second.get();
+  }
 
   void RunStage(size_t index) {
     const Stage& stage = stages_[index];
