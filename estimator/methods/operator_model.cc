@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "estimator/base/errors.h"
 #include "estimator/methods/explain.h"
 #include "estimator/methods/metrics.h"
 #include "estimator/phases/capacity.h"
+#include "estimator/phases/pass_flow.h"
 #include "estimator/scenario/calibration.h"
 #include "estimator/scenario/output_lengths.h"
 #include "estimator/serving/coverage.h"
@@ -78,10 +80,26 @@ void WarnOfPrefillHardware(const Scenario& scenario, std::vector<Warning>& warni
                       "disaggregated_prefill.hardware_id"});
 }
 
-void WarnOfScenario(const Scenario& scenario, const Shard& shard, std::vector<Warning>& warnings) {
+// Says what llama.cpp was taken to do where the deployment does not, because builds and devices differ in it.
+void WarnOfPasses(const Scenario& scenario, const StepModel& model, std::vector<Warning>& warnings) {
+  const PassFlow flow = PassFlowOf(scenario.deployment);
+  const bool taken = flow.llama_cpp && !flow.in_flight && model.shard.stages > 1;
+  if (!taken || model.efficiencies.speed_of_light) return;
+  const Workload& w = scenario.workload;
+  const double tokens = ChunkTokens(w, scenario.deployment).value_or(w.fresh_tokens());
+  warnings.push_back({WarningCode::kFigureAbsent,
+                      absl::StrFormat("prefill_passes_in_flight is not stated; llama.cpp is taken to have %.2g passes "
+                                      "of a prefill in flight in %g stages",
+                                      1 / PassInterval(model.shard, flow, tokens), model.shard.stages),
+                      "deployment.prefill_passes_in_flight"});
+}
+
+void WarnOfScenario(const Scenario& scenario, const StepModel& model, std::vector<Warning>& warnings) {
+  const Shard& shard = model.shard;
   WarnOfIgnored(scenario, PolicyOf(scenario), FeatureGroup::kInputs, warnings);
   WarnOfContext(*scenario.model, scenario.workload, warnings);
   if (scenario.speculation) WarnOfContext(*scenario.speculation->draft, scenario.workload, warnings);
+  WarnOfPasses(scenario, model, warnings);
   if (shard.heads_padded) {
     warnings.push_back({WarningCode::kHeadsPadded,
                         absl::StrCat(scenario.model->num_attention_heads, " heads do not divide by tensor_parallel ",
@@ -206,7 +224,7 @@ absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& ef
   const Replica replica = MakeReplica(scenario, model, capacity, others->get(), detail);
   const absl::StatusOr<Served> served = Serve(replica, estimate.warnings);
   if (!served.ok()) return served.status();
-  WarnOfScenario(scenario, model.shard, estimate.warnings);
+  WarnOfScenario(scenario, model, estimate.warnings);
   WarnOfEngines(scenario, efficiencies, estimate.warnings);
   estimate.calibration_id.clear();
   estimate.method = efficiencies.speed_of_light ? Method::kSpeedOfLight : Method::kOperatorModel;

@@ -64,6 +64,7 @@ PrefillShape PromptShape(const Workload& workload, const Deployment& deployment,
                      .new_tokens = static_cast<double>(workload.fresh_tokens()),
                      .prior = static_cast<double>(workload.cached_prefix_tokens)};
   shape.chunk_tokens = ChunkTokens(workload, deployment);
+  shape.flow = PassFlowOf(deployment);
   return shape;
 }
 

@@ -32,9 +32,15 @@ Seconds LongestChunk(const StepModel& model, const PrefillShape& shape) {
 
 // Passes follow each other through pp stages, and every stage takes 1/pp of the time of a pass. The last stage works
 // 1/pp of all passes; it waits (pp - 1)/pp of the longest pass, while the pipeline fills and a longer pass delays it.
-TimeParts Pipelined(const TimeParts& all, Seconds longest, double stages) {
+// Where passes follow each other after an `interval` above 1/pp of a pass, it also waits for each of them.
+TimeParts Pipelined(const TimeParts& all, Seconds longest, double stages, double interval) {
   TimeParts total = all * (1 / stages);
-  total.queueing += longest * ((stages - 1) / stages);
+  const double slower = interval - 1 / stages;
+  if (slower <= 0) {
+    total.queueing += longest * ((stages - 1) / stages);
+  } else {
+    total.queueing += all.Total() * slower + longest * (1 - interval);
+  }
   return total;
 }
 
@@ -51,10 +57,12 @@ Microbatches Microbatched(const StepModel& model, const PrefillShape& shape, dou
   part.sequences = size;
   const TimeParts all = SumOverChunks(model, part) * std::ceil(shape.sequences / size);
   const Seconds longest = LongestChunk(model, part);
+  const PassFlow flow = model.efficiencies.speed_of_light ? PassFlow() : shape.flow;
+  const double interval = PassInterval(model.shard, flow, ChunkStep(part, 0).Tokens());
   return {.size = size,
           .longest = longest,
           .working = all.Total() / model.shard.stages,
-          .total = Pipelined(all, longest, model.shard.stages)};
+          .total = Pipelined(all, longest, model.shard.stages, interval)};
 }
 
 // The best of all power-of-two microbatches and the whole batch, a tie going to the batch and then to the smaller.

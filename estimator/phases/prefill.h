@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "estimator/phases/pass_flow.h"
 #include "estimator/phases/quadrature.h"
 #include "estimator/step/prior_curve.h"
 #include "estimator/step/step.h"
@@ -16,6 +17,7 @@ struct PrefillShape {
   double prior = 0;       // tokens of each that are cached already
   // Tokens of each sequence per step; absent: whole.
   std::optional<double> chunk_tokens;
+  PassFlow flow = {};  // how passes follow each other through a pipeline
 };
 
 // Sequences that decode in the steps of a prefill.
@@ -62,7 +64,8 @@ TimeParts SumOverChunks(const StepModel& model, const PrefillShape& shape, const
 // All chunks through all stages. With pp pipeline stages, the faster of two schedules: one pass after the other, or
 // pipelined passes (microbatches and chunks). Pipelined, it takes 1/pp of all passes and (pp - 1)/pp of the longest:
 // (m + pp - 1)/pp passes where all m are equal. The pipeline bubble counts as queueing. Source: proportionate flow shop
-// (Pinedo, "Scheduling"). Scheduling overhead (a0 + a1 B) is added as host time.
+// (Pinedo, "Scheduling"). Where passes follow each other more slowly, PassInterval takes the place of 1/pp. Scheduling
+// overhead (a0 + a1 B) is added as host time.
 TimeParts PrefillTime(const StepModel& model, const PrefillShape& shape);
 
 }  // namespace foretoken

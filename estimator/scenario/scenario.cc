@@ -31,11 +31,13 @@ void ResolveDtypes(const Model& model, Placement& placement) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
+bool IsLlamaCpp(std::string_view engine) { return engine.substr(0, engine.find('@')) == "llama.cpp"; }
+
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {
-  if (deployment.prefill_chunk_tokens || workload.batching != BatchingPolicy::kContinuous) {
-    return deployment.prefill_chunk_tokens;
-  }
-  return kStepTokens;
+  if (deployment.prefill_chunk_tokens) return deployment.prefill_chunk_tokens;
+  if (workload.batching == BatchingPolicy::kContinuous) return kStepTokens;
+  if (IsLlamaCpp(deployment.engine)) return kLlamaCppUbatch;
+  return std::nullopt;
 }
 
 double PromptsThatFit(const Workload& workload, const Deployment& deployment) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/base/dtype.h"
@@ -59,6 +60,7 @@ struct Placement : Parallelism {
 struct Deployment : Placement {
   std::string engine;
   std::optional<int> prefill_chunk_tokens;
+  std::optional<int> prefill_passes_in_flight;  // that pipeline stages work on at once; absent: as the engine does
   double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
@@ -73,6 +75,12 @@ void ResolveDtypes(const Model& model, Placement& placement);
 // Prompt tokens that engines prefill in one step by default: vLLM's max_num_batched_tokens, SGLang's
 // chunked_prefill_size, TensorRT-LLM's max_num_tokens.
 inline constexpr int kStepTokens = 8192;
+
+// Tokens of a prompt that llama.cpp computes at once by default: n_ubatch of llama-server and llama-bench.
+inline constexpr int kLlamaCppUbatch = 512;
+
+// Whether the engine, "name@version" or "name", is llama.cpp.
+bool IsLlamaCpp(std::string_view engine);
 
 // Speculative decoding: a small draft model proposes tokens, and one step of the scenario's model verifies them.
 struct Speculation {
@@ -181,7 +189,7 @@ struct Scenario {
 };
 
 // Tokens of each prompt that one step prefills: the deployment's chunk, by default kStepTokens under continuous
-// batching. Absent: the whole prompt.
+// batching, and kLlamaCppUbatch in a batch of llama.cpp. Absent: the whole prompt.
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment);
 
 // Prompts of the workload that one step of continuous batching prefills at most, the last one in part; 1 where a prompt

@@ -47,13 +47,14 @@ class InputFieldsTest : public SecondaryTest {
   }
 };
 
-// Two replicas of 4 devices, on nodes of 4, share the experts of one model.
+// Two replicas of two stages of 4 devices, on nodes of 4, share the experts of one model.
 v1::Scenario Placed() {
   v1::Scenario scenario;
   scenario.set_model_id("mixtral-8x7b");
   scenario.set_hardware_id("nvidia-h100-sxm-80gb");
   v1::Deployment& deployment = *scenario.mutable_deployment();
   deployment.set_tensor_parallel(4);
+  deployment.set_pipeline_parallel(2);
   deployment.set_data_parallel(2);
   deployment.set_expert_parallel(8);
   deployment.set_devices_per_node(4);
@@ -68,7 +69,7 @@ std::vector<Input> DeploymentInputs() {
   const auto d = [](v1::Scenario& s) { return s.mutable_deployment(); };
   return {
       {"tensor_parallel", [=](auto& s) { d(s)->set_tensor_parallel(8); }},
-      {"pipeline_parallel", [=](auto& s) { d(s)->set_pipeline_parallel(2); }},
+      {"pipeline_parallel", [=](auto& s) { d(s)->set_pipeline_parallel(4); }},
       {"expert_parallel", [=](auto& s) { d(s)->set_expert_parallel(4); }},
       {"data_parallel", [=](auto& s) { d(s)->set_data_parallel(4); }},
       {"weight_dtype", [=](auto& s) { d(s)->set_weight_dtype(v1::DTYPE_FP8); }},
@@ -76,6 +77,7 @@ std::vector<Input> DeploymentInputs() {
       {"kv_cache_dtype", [=](auto& s) { d(s)->set_kv_cache_dtype(v1::DTYPE_FP8); }},
       {"engine", [=](auto& s) { d(s)->set_engine("vllm"); }},
       {"prefill_chunk_tokens", [=](auto& s) { d(s)->set_prefill_chunk_tokens(512); }},
+      {"prefill_passes_in_flight", [=](auto& s) { d(s)->set_prefill_passes_in_flight(1); }},
       {"memory_utilization", [=](auto& s) { d(s)->set_memory_utilization(0.7); }},
       {"devices_per_node", [=](auto& s) { d(s)->set_devices_per_node(8); }},
       {"scale_out_bytes_per_second", [=](auto& s) { d(s)->set_scale_out_bytes_per_second(1e9); }},

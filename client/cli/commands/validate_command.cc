@@ -180,7 +180,7 @@ void AddValidate(CLI::App& app, Action& chosen) {
   command
       ->add_option("--routing", options->routing,
                    "How experts were chosen in the measurements; unspecified: identical_prompts for static batches, "
-                   "which repeat one prompt, independent for continuous batching")
+                   "which repeat one prompt, independent for continuous batching and for llama.cpp")
       ->check(CLI::IsMember({"unspecified", "independent", "identical_prompts"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });

@@ -69,6 +69,8 @@ constexpr Flag kDeployment[] = {
     {"--kv-dtype", "deployment.kv_cache_dtype", "Dtype of the KV cache; default: the model's own"},
     {"--engine", "deployment.engine", "Serving engine, for example vllm or vllm@0.12.0"},
     {"--chunk", "deployment.prefill_chunk_tokens", "Tokens per chunk of chunked prefill"},
+    {"--passes-in-flight", "deployment.prefill_passes_in_flight",
+     "Chunks of a prefill that pipeline stages work on at once; 1: one after the other"},
     {"--memory-utilization", "deployment.memory_utilization", "Share of device memory that the engine may use, 0 to 1"},
     {"--devices-per-node", "deployment.devices_per_node", "Devices joined by the fast link"},
     {"--scale-out-bandwidth", "deployment.scale_out_bytes_per_second",

@@ -45,6 +45,11 @@ Prediction PredictionOf(const v1::CandidateResult& result) {
   return {.status = client::FromProto(result.status()), .estimate = {}};
 }
 
+bool IsLlamaCpp(const v1::ProfileSample& sample) {
+  const std::string& engine = sample.deployment().engine();
+  return engine.substr(0, engine.find('@')) == "llama.cpp";
+}
+
 }  // namespace
 
 v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options) {
@@ -59,8 +64,9 @@ v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options)
     workload.set_request_rate_per_second(row.sample.request_rate_per_second());
   }
   const bool continuous = row.sample.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS;
-  // Static benchmarks repeat one prompt over the batch, so that its sequences choose the same experts.
-  const bool repeated = !continuous && options.routing == v1::EXPERT_ROUTING_UNSPECIFIED;
+  // Static benchmarks repeat one prompt over the batch, so that its sequences choose the same experts. Those of
+  // llama.cpp draw each token at random (test_prompt of llama-bench, get_token_rand of llama-batched-bench).
+  const bool repeated = !continuous && options.routing == v1::EXPERT_ROUTING_UNSPECIFIED && !IsLlamaCpp(row.sample);
   workload.set_expert_routing(repeated ? v1::EXPERT_ROUTING_IDENTICAL_PROMPTS : options.routing);
   if (!continuous) workload.set_capacity_policy(v1::CAPACITY_POLICY_WAVES);
   return candidate;

@@ -31,7 +31,8 @@ Workload ReadRun(const v1::ProfileSample& message, FieldChecker& fields) {
     case v1::BATCHING_POLICY_UNSPECIFIED:
     case v1::BATCHING_POLICY_STATIC:
       run.capacity_policy = CapacityPolicy::kWaves;
-      run.expert_routing = ExpertRouting::kIdenticalPrompts;
+      // Benchmarks of a batch repeat one prompt, but those of llama.cpp draw each token at random.
+      if (!IsLlamaCpp(message.deployment().engine())) run.expert_routing = ExpertRouting::kIdenticalPrompts;
       break;
     case v1::BATCHING_POLICY_CONTINUOUS:
       run.batching = BatchingPolicy::kContinuous;

@@ -91,6 +91,10 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   if (message.has_prefill_chunk_tokens()) {
     deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1, kMaxTokens);
   }
+  if (message.has_prefill_passes_in_flight()) {
+    deployment.prefill_passes_in_flight =
+        fields.Int("prefill_passes_in_flight", message.prefill_passes_in_flight(), 1, kMaxDegree);
+  }
   if (message.has_price_per_device_hour()) {
     deployment.price_per_device_hour = fields.NotNegative("price_per_device_hour", message.price_per_device_hour());
   }

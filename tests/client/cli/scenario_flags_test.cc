@@ -47,6 +47,7 @@ constexpr Case kCases[] = {
     {"--kv-dtype", "fp8", "deployment { kv_cache_dtype: DTYPE_FP8 }"},
     {"--engine", "vllm", "deployment { engine: \"vllm\" }"},
     {"--chunk", "2", "deployment { prefill_chunk_tokens: 2 }"},
+    {"--passes-in-flight", "2", "deployment { prefill_passes_in_flight: 2 }"},
     {"--memory-utilization", "0.5", "deployment { memory_utilization: 0.5 }"},
     {"--devices-per-node", "2", "deployment { devices_per_node: 2 }"},
     {"--scale-out-bandwidth", "2", "deployment { scale_out_bytes_per_second: 2 }"},

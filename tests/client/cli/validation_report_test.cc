@@ -185,6 +185,20 @@ TEST(CandidateOfTest, EveryFieldOfTheRow) {
   EXPECT_EQ(workload(v1::EXPERT_ROUTING_INDEPENDENT).expert_routing(), v1::EXPERT_ROUTING_INDEPENDENT);
 }
 
+// The benchmarks of llama.cpp draw each token of each sequence at random.
+TEST(CandidateOfTest, SequencesOfLlamaCppChooseTheirOwnExperts) {
+  Measurement row = Row("a", 1);
+  row.sample.set_batching_policy(v1::BATCHING_POLICY_STATIC);
+  const auto routing = [&](const char* engine, v1::ExpertRouting asked) {
+    row.sample.mutable_deployment()->set_engine(engine);
+    return CandidateOf(row, {.method = v1::METHOD_UNSPECIFIED, .routing = asked}).workload().expert_routing();
+  };
+  EXPECT_EQ(routing("llama.cpp", v1::EXPERT_ROUTING_UNSPECIFIED), v1::EXPERT_ROUTING_UNSPECIFIED);
+  EXPECT_EQ(routing("llama.cpp@b6918", v1::EXPERT_ROUTING_UNSPECIFIED), v1::EXPERT_ROUTING_UNSPECIFIED);
+  EXPECT_EQ(routing("llama.cpp", v1::EXPERT_ROUTING_IDENTICAL_PROMPTS), v1::EXPERT_ROUTING_IDENTICAL_PROMPTS);
+  EXPECT_EQ(routing("llama.cpp-fork", v1::EXPERT_ROUTING_UNSPECIFIED), v1::EXPERT_ROUTING_IDENTICAL_PROMPTS);
+}
+
 TEST(PredictionCellsTest, EmptyWhereUnknown) {
   EXPECT_EQ(PredictionColumns().size(), PredictionCells(Predicted(1)).size());
   EXPECT_THAT(PredictionCells(Predicted(0.25)),

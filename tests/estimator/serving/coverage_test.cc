@@ -207,6 +207,12 @@ std::pair<Change, Change> StatementOf(Feature feature) {
       return {Nothing, [](Question& q) { q.workload().prompt_arrival_tokens_per_second = 100; }};
     case Feature::kPrefillChunk:
       return {Nothing, [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_chunk_tokens = 256; }); }};
+    case Feature::kPassesInFlight:
+      return {[](Question& q) {
+                if (q.one_device()) return;
+                q.Deploy([](Deployment& d) { d.pipeline_parallel = 2, d.prefill_chunk_tokens = 256; });
+              },
+              [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_passes_in_flight = 1; }); }};
     case Feature::kBatchingWindow:
       return {Nothing, [](Question& q) { q.workload().batching_window = Seconds(0.1); }};
     case Feature::kExpertParallelOfDenseModel:
