@@ -176,11 +176,9 @@ void FillDetail(const Replica& replica, const Served& served, const Detail& deta
   if (detail.token_latencies) FillTokenLatencies(served, estimate.token_latencies);
 }
 
-// Kernels alone tell nothing of what an engine does beside them. Those that are calibrated are of routed experts.
-Provenance ProvenanceOf(const Scenario& scenario, const Calibration& calibration) {
-  if (calibration.of_kernels) {
-    return scenario.model->mixture_of_experts ? Provenance::kTransferred : Provenance::kDatasheet;
-  }
+// Kernels alone tell nothing of what an engine does beside them.
+Provenance ProvenanceOf(const Calibration& calibration) {
+  if (calibration.of_kernels) return Provenance::kTransferred;
   if (!calibration.hardware_id.empty()) return Provenance::kCalibrated;
   return calibration.engine.empty() ? Provenance::kDatasheet : Provenance::kTransferred;
 }
@@ -206,7 +204,7 @@ OperatorMethod OperatorMethodOf(const Scenario& scenario) {
   if (scenario.method == Method::kSpeedOfLight) return {&SpeedOfLight(), Provenance::kSpeedOfLight};
   const Calibration* calibration = scenario.calibration;
   if (calibration == nullptr) return {&GenericPriorOf(IsContinuous(scenario)), Provenance::kDatasheet};
-  return {&calibration->efficiencies, ProvenanceOf(scenario, *calibration), calibration};
+  return {&calibration->efficiencies, ProvenanceOf(*calibration), calibration};
 }
 
 absl::Status FillOperatorModel(const Scenario& requested, const Efficiencies& efficiencies, Provenance provenance,

@@ -159,6 +159,19 @@ def band_table():
                    *(cells[case, metric] for metric in scores.METRICS)] for case in cases))
 
 
+def kernel_table():
+    """By format: the mean over GPUs and engines."""
+    formats = {}
+    for row in rows_of("kernels.csv"):
+        formats.setdefault(row["format"], []).append(row)
+    def mean(rows, column):
+        return f"{sum(float(row[column]) for row in rows) / len(rows):.1f}%"
+    return table(["kernels of routed experts", "fitted", "GPU left out", "GPUs and engines", "kernels"],
+                 ([name, mean(rows, "in_sample_percent"), mean(rows, "device_left_out_percent"), len(rows),
+                   f"{sum(int(row['rows']) for row in rows):,}"]
+                  for name, rows in [*formats.items(), ("all", [row for rows in formats.values() for row in rows])]))
+
+
 def prior_table():
     rows = rows_of("priors.csv")
     return table([name.replace("_", " ") for name in rows[0]], (row.values() for row in rows))
@@ -194,8 +207,8 @@ def details():
 
 
 PLACEHOLDERS = {function.__name__: function for function in (
-    error, refused, coverage, measurements, lookup_table, case_table, peer_table, readme_peer_table, band_table, prior_table,
-    rejected, details)}
+    error, refused, coverage, measurements, lookup_table, case_table, peer_table, readme_peer_table, band_table, kernel_table,
+    prior_table,    rejected, details)}
 
 
 def value(placeholder):

@@ -57,6 +57,7 @@ std::string ErrorsText(const v1::CalibrationSpec& calibration, const Terminal& t
 }
 
 std::string ValueOf(const v1::CalibrationParameter& parameter, double value) {
+  if (parameter.unit() == "B/s") return absl::StrFormat("%.3g TB/s", value / 1e12);
   return parameter.unit() == "s" ? FormatSeconds(value) : absl::StrFormat("%.3f", value);
 }
 

@@ -94,6 +94,7 @@ std::vector<EntryColumn> EntryColumns(const v1::CalibrationEntry& entry) {
           OrElse("model", "model_id", spec.model_id(), "any"),
           Same("batching", "batching", spec.continuous() ? "continuous" : "static"),
           Count("measurements", "samples_used", spec.samples_used()),
+          Count("kernels", "kernels_used", spec.kernels_used()),
           Number("TTFT error", "ttft_median_ape", ErrorOf(spec, v1::LATENCY_METRIC_TTFT), FormatPercent),
           Number("TPOT error", "tpot_median_ape", ErrorOf(spec, v1::LATENCY_METRIC_TPOT), FormatPercent),
           Number("E2E error", "e2e_median_ape", ErrorOf(spec, v1::LATENCY_METRIC_E2E), FormatPercent),

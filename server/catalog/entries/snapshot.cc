@@ -64,9 +64,10 @@ absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view id, std:
 
 const Calibration* Snapshot::FindCalibration(const Hardware& hardware, std::string_view catalog_id,
                                              std::string_view inline_vendor, std::string_view engine,
-                                             std::string_view model_id, bool continuous) const {
+                                             const Model& model, std::string_view model_id, bool continuous) const {
   const Calibration* own =
       foretoken::FindCalibration(hardware, catalog_id, calibrations(), engine, model_id, continuous);
+  if (own != nullptr && own->of_kernels && !model.mixture_of_experts) own = calibrations().Find("", "", "", continuous);
   if (engine.empty() || (own != nullptr && !own->engine.empty())) return own;
   const HardwareRecord* record = hardware_->Find(catalog_id);
   const std::string_view vendor = record == nullptr ? inline_vendor : std::string_view(record->entry.spec().vendor());

@@ -79,11 +79,12 @@ class Snapshot {
 
   // The calibration that answers for an engine ("": any) and a model (its catalog id, or "") on the hardware: by
   // FindCalibration of estimator/scenario/calibration.h; where that has nothing of the engine, by Engines::Nearest.
+  // Calibrations of kernels alone are of routed experts, and have nothing for a model without them.
   // `catalog_id` is empty where a request spells the hardware out; then `inline_vendor` is what it states. Null: none,
   // the generic prior answers.
   const Calibration* FindCalibration(const Hardware& hardware, std::string_view catalog_id,
-                                     std::string_view inline_vendor, std::string_view engine, std::string_view model_id,
-                                     bool continuous) const;
+                                     std::string_view inline_vendor, std::string_view engine, const Model& model,
+                                     std::string_view model_id, bool continuous) const;
 
   // The names of engines that questions may ask for.
   const Engines& engines() const { return *engines_; }

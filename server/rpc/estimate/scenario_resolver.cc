@@ -86,8 +86,8 @@ void ScenarioResolver::ResolveCalibration() {
   const std::string_view hardware_id = is_inline ? std::string_view() : hardware.id;
   const std::string_view model_id = parts.IsInline(scenario.model) ? std::string_view() : scenario.model->id;
   const std::string_view vendor = is_inline ? std::string_view(parts.specs->hardware_vendor) : std::string_view();
-  scenario.calibration =
-      snapshot_.FindCalibration(hardware, hardware_id, vendor, parts.deployment.engine, model_id, continuous);
+  scenario.calibration = snapshot_.FindCalibration(hardware, hardware_id, vendor, parts.deployment.engine,
+                                                   *scenario.model, model_id, continuous);
   calibrated_for_load_ = continuous;
 }
 

@@ -141,18 +141,18 @@ TEST(ExpertLoadTest, AllWaitForTheBusiestDevice) {
   EXPECT_NEAR(work(2, false) / work(1, false), 2 * 2 / (16 / (8 * (1 - std::pow(0.75, 8)))), 1e-9);
 }
 
-// In 16 bits 0.47 of the peak: 146.6 of 312 TFLOP/s, where the matrices beside them reach 231.7.
+// In static batches 0.6 of the peak: 187.2 of 312 TFLOP/s, where the matrices beside them reach 231.7.
 TEST(ExpertKernelsTest, ReachLessThanOtherProducts) {
   const Model model = Mixtral8x7b();
   const Hardware hardware = A100();
   const StepModel step = *MakeStepModel(MakeScenario(model, hardware, 8, 1024, 2), GenericPrior(), nullptr);
-  EXPECT_NEAR(step.machine.expert_gemm.value(), 146.6e12, 0.05e12);
+  EXPECT_NEAR(step.machine.expert_gemm.value(), 187.2e12, 0.05e12);
   const ExpertOperators& experts = *step.operators.experts;
   for (const MatrixOperator& product : {experts.up, experts.down}) {
-    EXPECT_NEAR((product.flops_per_row / product.compute_per_row).value(), 146.6e12, 0.05e12);
-    EXPECT_EQ(product.half_rows, 48);
+    EXPECT_NEAR((product.flops_per_row / product.compute_per_row).value(), 187.2e12, 0.05e12);
+    EXPECT_EQ(product.half_rows, 5);
   }
-  EXPECT_EQ(step.operators.experts->start, 32 * Seconds(10e-6));
+  EXPECT_EQ(step.operators.experts->start, 32 * Seconds(1e-7));
 }
 
 TEST(MatrixFormatTest, FollowsFromWeightsAndActivations) {
