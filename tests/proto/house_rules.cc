@@ -36,7 +36,8 @@ constexpr Unitless kUnitless[] = {
     {"counts of things that the name says",
      " devices_per_node batch_size running_sequences waiting_requests max_num_seqs largest_batch "
      "compute_bound_batch kv_tokens_capacity count flops decode_steps waves devices prefill_devices "
-     "prefill_replicas decode_replicas prefill_passes_in_flight prefill_samples decode_samples page_size total_size total_points "
+     "prefill_replicas decode_replicas prefill_passes_in_flight prefill_samples decode_samples page_size total_size "
+     "total_points "
      "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
      "num_samples num_probes samples_used "},
     {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},
