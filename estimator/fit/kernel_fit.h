@@ -32,8 +32,8 @@ std::optional<std::string> KernelFault(const KernelSample& sample);
 struct KernelFit {
   Efficiencies efficiencies;           // the parent's, with the constants of one format
   std::vector<double> log_deviations;  // posterior, by KernelParametersOf
-  // How long the microbenchmark took to start the kernels. It is no constant of an engine, because engines start
-  // kernels from recorded graphs, microbenchmarks one by one: `efficiencies` keeps the parent's.
+  // How long the microbenchmark took to start the kernels. It is no constant of an engine, because engines replay
+  // recorded graphs.
   Seconds start;
 };
 

@@ -71,7 +71,6 @@ const Efficiencies& GenericPrior() {
       .experts = kAllStaticExperts,
       .link_latency = Seconds(12e-6),
       .layer_gap = Seconds(70e-6),
-      .expert_start = Seconds(1e-7),
       .host_step = Seconds(1.2e-3),
       .host_layer = Seconds(20e-6),
       .host_token = Seconds(0),
@@ -93,8 +92,7 @@ const Efficiencies& GenericServedPrior() {
     served.prefill_attention = 0.54;
     served.decode_attention = 1;
     served.kv_read = 0.84;
-    served.layer_gap = Seconds(36e-6);
-    served.expert_start = Seconds(10e-6);
+    served.layer_gap = Seconds(44e-6);
     served.experts = kExperts;
     served.host_request = Seconds(13e-6);
     return served;

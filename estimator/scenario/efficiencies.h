@@ -52,10 +52,12 @@ struct Efficiencies {
   FlopsPerSecond vector_reference;
 
   std::array<ExpertKernels, kNumMatrixFormats> experts;  // by MatrixFormat
+  // Time that a microbenchmark takes to start the kernels that it times, one by one. Only KernelTime has it: engines
+  // replay recorded graphs.
+  Seconds microbenchmark_start;
 
   Seconds link_latency;           // alpha, of one exchange
   Seconds layer_gap;              // c_gap: idle device time per layer
-  Seconds expert_start;           // c_x: of a layer's routed experts, however few its tokens
   Seconds host_step;              // c_step: host time of a step
   Seconds host_layer;             // c_layer: host time of a step per layer
   Seconds host_token;             // c_tok: per token of a step

@@ -47,7 +47,7 @@ absl::StatusOr<Seconds> KernelTime(const ExpertsKernel& kernel, const Hardware& 
   if (efficiencies.speed_of_light) return parts.Total();
   parts.memory += ExpertRowsCost(model, use, kernel.tokens).memory;
   parts.memory += kernel.tokens * model.operators.elementwise.memory_per_token;
-  return parts.Total() + model.operators.experts->start;
+  return parts.Total() + efficiencies.microbenchmark_start;
 }
 
 }  // namespace foretoken

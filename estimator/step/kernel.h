@@ -25,7 +25,8 @@ struct ExpertsKernel {
   Dtype activation_dtype = Dtype::kBf16;
 };
 
-// Errors: kMissingFigure: the hardware does not state a figure that every estimate needs.
+// With the time that the microbenchmark takes to start the kernels. Errors: kMissingFigure: the hardware
+// does not state a figure that every estimate needs.
 absl::StatusOr<Seconds> KernelTime(const ExpertsKernel& kernel, const Hardware& hardware,
                                    const Efficiencies& efficiencies);
 

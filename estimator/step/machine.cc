@@ -133,7 +133,6 @@ absl::Status AddExperts(const Hardware& hardware, Dtype weight, Dtype activation
   machine.expert_gemm = peak->rate * kernels.gemm;
   machine.expert_rows = kernels.row_rate;
   machine.expert_half_rows = kernels.half_rows;
-  machine.expert_start = efficiencies.expert_start;
   return absl::OkStatus();
 }
 

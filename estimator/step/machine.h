@@ -32,7 +32,6 @@ struct Machine {
   BytesPerSecond elementwise;
   BytesPerSecond expert_rows;  // of rows that are sorted to experts and added up
   double expert_half_rows = 0;
-  Seconds expert_start;  // of a layer
   Fabric fabric;
 };
 

@@ -55,7 +55,6 @@ ExpertOperators MakeExperts(const ExpertShard& e, const Shard& shard, const Mach
           .down = expert(OperatorKind::kExpertDown, e.down_n, e.down_k),
           .log_missed = LogMissed(e.num_experts, e.chosen),
           .chance = MakeShareChance(e.num_experts, e.expert_parallel),
-          .start = e.layers * machine.expert_start,
           .gather = MakeAllGather(machine.fabric, e.devices)};
 }
 

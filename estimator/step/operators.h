@@ -65,7 +65,6 @@ struct ExpertOperators {
   MatrixOperator up, down;
   double log_missed = 0;  // LogMissed of E and K
   ShareChance chance;     // of E and ep
-  Seconds start;          // of all layers
   MessageTime gather;     // dispatch of the tokens of all replicas, or combine of their results
 };
 

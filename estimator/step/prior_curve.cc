@@ -22,7 +22,7 @@ StepShape After(StepShape shape, double prior) {
 PriorCurve::PriorCurve(const StepModel& model, const StepShape& shape)
     : model_(model),
       shape_(After(shape, 1)),  // so that latents are expanded
-      gaps_(model.Gaps()),
+      gaps_(model.shard.layers * model.efficiencies.layer_gap),
       host_(HostTime(model, shape)) {
   const AttentionGroup* next_group = model.shard.attention.data();
   VisitOperators(model_, shape_, [&](const OperatorCost& cost) { Add(cost, next_group); });

@@ -94,7 +94,7 @@ TimeParts DeviceTime(const StepModel& model, const StepShape& shape) {
   VisitOperators(model, shape, [&times](const OperatorCost& cost) { times.Add(cost); });
   // With the default exponent as a constant, the roofline has no branches.
   TimeParts parts = model.roofline_exponent == 2 ? times.Sum(2) : times.Sum(model.roofline_exponent);
-  parts.host += model.Gaps();
+  parts.host += model.shard.layers * model.efficiencies.layer_gap;
   return parts;
 }
 

@@ -27,12 +27,6 @@ struct StepModel {
   double roofline_exponent = 2;
   AttentionKernel attention_kernel = AttentionKernel::kFlash;
   ExpertRouting expert_routing = ExpertRouting::kIndependent;
-
-  // Device time of a step between kernels, whatever its shape.
-  Seconds Gaps() const {
-    const Seconds layers = shard.layers * efficiencies.layer_gap;
-    return operators.experts ? layers + operators.experts->start : layers;
-  }
 };
 
 // What one replica computes in a step. Counts may be fractions, where they are means.

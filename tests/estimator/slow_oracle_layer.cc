@@ -143,7 +143,6 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const bool sent = replicas > 1 && d_.expert_exchange == ExpertExchange::kAllToAll;
   const double sorted = sent ? on_rank * rows : all * chosen;
   spent.memory += sorted * model_.hidden_size * (2 * activation_ + residual_) / kernels.row_rate.value();
-  spent.host += e_.expert_start.value();
   if (replicas > 1) spent.communication += Exchange(tokens);
   return spent;
 }

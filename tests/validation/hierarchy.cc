@@ -196,7 +196,10 @@ std::vector<Level> FitHierarchy(const std::vector<Row>& rows, const Keep& keep) 
 Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& keep) {
   const auto tells = [&](const Row& row) { return row.served == served && keep(row) && !IsPoorlyTuned(row); };
   Efficiencies parent = GenericPrior();
-  if (served) parent.decode_attention = kServedDecodeAttention;
+  if (served) {
+    parent.decode_attention = kServedDecodeAttention;
+    parent.experts = GenericServedPrior().experts;  // of kernels, which runs do not change
+  }
   const FitOptions options = {.noise = kGenericNoise, .held = kHeldInGeneric};
   return RememberedFit(parent, Weighted(rows, tells), options).efficiencies;
 }

@@ -93,9 +93,9 @@ struct Errors {
   std::vector<double> in_sample, left_out;
 };
 
-// How far a prediction is off, where kernels take `start` to start; 0: as in `efficiencies`.
+// How far a prediction is off, where the microbenchmark takes `start` seconds to start the kernels.
 double ErrorOf(const KernelRow& row, Efficiencies efficiencies, double start) {
-  if (start > 0) efficiencies.expert_start = Seconds(start);
+  efficiencies.microbenchmark_start = Seconds(start);
   return std::abs(*KernelTime(row.sample.kernel, *row.sample.hardware, efficiencies) / row.sample.measured - 1);
 }
 

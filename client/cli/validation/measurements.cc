@@ -51,6 +51,9 @@ const std::vector<std::string>& Known() {
 // Read, and used by no estimate yet.
 constexpr const char* kUnused[] = {"requests", "max_num_seqs", "scheduler"};
 
+// How engines order prompts and decodes: vLLM, SGLang, TensorRT-LLM.
+constexpr const char* kSchedulers[] = {"mixed", "prefill_first", "in_flight"};
+
 // One row's cells by column name; gathers what is wrong with them.
 class RowReader {
  public:
@@ -170,7 +173,17 @@ int32_t MeanLength(RowReader& row, const std::string& column, int32_t least) {
   return longest - (longest - shortest) / 2;
 }
 
+// What no estimate uses yet is checked all the same.
+void CheckUnused(RowReader& row) {
+  row.Whole("requests", 1);
+  row.Whole("max_num_seqs", 1);
+  const std::string scheduler = row.Text("scheduler");
+  if (scheduler.empty() || std::ranges::find(kSchedulers, scheduler) != std::end(kSchedulers)) return;
+  row.Fault(absl::StrCat("scheduler \"", scheduler, "\"; allowed: ", absl::StrJoin(kSchedulers, ", ")));
+}
+
 v1::ProfileSample ReadSample(RowReader& row) {
+  CheckUnused(row);
   v1::ProfileSample sample;
   sample.set_model_id(row.Required("model"));
   *sample.mutable_deployment() = ReadDeployment(row);

@@ -114,6 +114,32 @@ TEST(MeasurementsTest, TwoFaultsOfARowAreBothTold) {
   EXPECT_THAT(message, testing::AllOf(HasSubstr("batch_size"), HasSubstr("ttft_s")));
 }
 
+// Lengths uniform from 819 to 1,024 and from 100 to 200 have the means 922 and 150.
+TEST(MeasurementsTest, ServedRunsSayMoreOfThemselves) {
+  const auto read = [](const std::string& cells) {
+    std::istringstream in(
+        "hardware,model,batch_size,prompt_tokens,output_tokens,ttft_s,requests,prompt_tokens_min,output_tokens_min,"
+        "max_num_batched_tokens,max_num_seqs,scheduler\ng,m,4,1024,200,0.5," +
+        cells + "\n");
+    return ReadMeasurements("m.csv", in).value();
+  };
+  const MeasurementFile file = read("40,819,100,8192,64,mixed");
+  const Measurement& row = file.rows[0];
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.sample.prompt_tokens(), 922);
+  EXPECT_EQ(row.sample.output_tokens(), 150);
+  EXPECT_EQ(row.sample.deployment().prefill_chunk_tokens(), 8192);
+  EXPECT_EQ(WarningOfUnused("m.csv", file), "warning: m.csv: no estimate uses requests, max_num_seqs, scheduler\n");
+  const MeasurementFile blank = read(",,,,,");
+  EXPECT_EQ(blank.rows[0].sample.prompt_tokens(), 1024);
+  EXPECT_EQ(WarningOfUnused("m.csv", blank), "");
+  EXPECT_EQ(read("0,1025,,,x,fifo").rows[0].status.message(),
+            "requests \"0\"; allowed: a whole number of at least 1; "
+            "max_num_seqs \"x\"; allowed: a whole number of at least 1; "
+            "scheduler \"fifo\"; allowed: mixed, prefill_first, in_flight; "
+            "prompt_tokens_min 1025; allowed: at most prompt_tokens");
+}
+
 TEST(MeasurementsTest, ColumnsAreCheckedTogether) {
   std::istringstream in("hardware,model,modle,batch_size,prompt_tokens,batch_size\n");
   const absl::Status status = ReadMeasurements("m.csv", in).status();

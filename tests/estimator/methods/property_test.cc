@@ -8,6 +8,7 @@
 #include "estimator/methods/estimator.h"
 #include "estimator/scenario/parameters.h"
 #include "estimator/step/machine.h"
+#include "estimator/step/shard.h"
 #include "tests/estimator/random_scenarios.h"
 
 namespace foretoken {

@@ -152,7 +152,6 @@ TEST(ExpertKernelsTest, ReachLessThanOtherProducts) {
     EXPECT_NEAR((product.flops_per_row / product.compute_per_row).value(), 187.2e12, 0.05e12);
     EXPECT_EQ(product.half_rows, 5);
   }
-  EXPECT_EQ(step.operators.experts->start, 32 * Seconds(1e-7));
 }
 
 TEST(MatrixFormatTest, FollowsFromWeightsAndActivations) {
