@@ -61,9 +61,10 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 FlopsPerSecond HighestPeak(const Hardware& hardware, const Placement& placement, const StepModel& model) {
   const Dtype activation = placement.activation_dtype;
   const Dtype dtype = ComputeDtype(Dtype::kBf16, activation);
-  if (dtype == ComputeDtype(placement.weight_dtype, activation)) return model.machine.matrix_peak;
+  const FlopsPerSecond peak = std::max(model.machine.matrix_peak, model.machine.expert_peak);
+  if (dtype == ComputeDtype(placement.weight_dtype, activation)) return peak;
   const absl::StatusOr<Peak> wide = PeakFor(hardware, dtype, nullptr);
-  return wide.ok() ? std::max(model.machine.matrix_peak, wide->rate) : model.machine.matrix_peak;
+  return wide.ok() ? std::max(peak, wide->rate) : peak;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "estimator/scenario/engine_version.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -9,8 +10,14 @@
 namespace foretoken {
 namespace {
 
-// 1000 * major + minor, a number that orders versions and tells their distance: 12 for "vllm@0.12.1". NaN: no version
-// of this form.
+// A candidate before its release: "1.3.0rc20" is above rc10, and both are below 1.3.0.
+double CandidateNumber(const char* text) {
+  if (std::string_view(text).substr(0, 2) != "rc") return 0;
+  return 1e-6 * static_cast<double>(std::min(std::strtol(text + 2, nullptr, 10), 499L)) - 5e-4;
+}
+
+// 1000 * major + minor + patch / 1000, a number that orders versions and tells their distance: 12.001 for
+// "vllm@0.12.1". NaN: no version of this form.
 double VersionNumber(std::string_view engine) {
   const size_t at = engine.find('@');
   if (at == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
@@ -18,8 +25,10 @@ double VersionNumber(std::string_view engine) {
   char* end = nullptr;
   const auto major = std::strtol(version.c_str(), &end, 10);
   if (end == version.c_str()) return std::numeric_limits<double>::quiet_NaN();
-  const auto minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
-  return 1000.0 * static_cast<double>(major) + static_cast<double>(minor);
+  const auto minor = *end == '.' ? std::strtol(end + 1, &end, 10) : 0;
+  const auto patch = *end == '.' ? std::strtol(end + 1, &end, 10) : 0;
+  return 1000.0 * static_cast<double>(major) + static_cast<double>(minor) + static_cast<double>(patch) / 1000 +
+         CandidateNumber(end);
 }
 
 }  // namespace

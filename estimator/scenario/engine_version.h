@@ -12,8 +12,9 @@ std::string_view EngineName(std::string_view engine);
 // Whether the version is a number: "vllm@0.12.0", not "vllm" or "vllm@main".
 bool HasVersionNumber(std::string_view engine);
 
-// How far the version of `engine` is from that of `asked`, which has the same name, in 1,000 * major + minor; lower is
-// nearer. The same text is nearest, and what has no number is farthest. Where `asked` has none, the newest is nearest.
+// How far the version of `engine` is from that of `asked`, which has the same name, in 1,000 * major + minor
+// + patch / 1,000; lower is nearer. The same text is nearest, and what has no number is farthest. Where `asked` has
+// none, the newest is nearest.
 double VersionsApart(std::string_view asked, std::string_view engine);
 
 }  // namespace foretoken

@@ -130,6 +130,7 @@ absl::Status AddExperts(const Hardware& hardware, Dtype weight, Dtype activation
   const absl::StatusOr<Peak> peak = PeakFor(hardware, ComputeDtype(weight, activation), nullptr);
   if (!peak.ok()) return peak.status();
   const ExpertKernels& kernels = efficiencies.experts[static_cast<size_t>(FormatOf(weight, activation))];
+  machine.expert_peak = peak->rate;
   machine.expert_gemm = peak->rate * kernels.gemm;
   machine.expert_rows = kernels.row_rate;
   machine.expert_half_rows = kernels.half_rows;

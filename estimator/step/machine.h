@@ -18,6 +18,7 @@ namespace foretoken {
 struct Machine {
   // Stated peaks, for utilisations.
   FlopsPerSecond matrix_peak;
+  FlopsPerSecond expert_peak;  // of routed experts, whose weights may have a dtype of their own; 0: there are none
   BytesPerSecond memory_peak;
   Bytes memory_capacity;
 

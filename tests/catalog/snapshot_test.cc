@@ -68,9 +68,9 @@ TEST(SnapshotTest, AnEngineReadsMoreOfABandwidthThatMoreLanesAskFor) {
     return TransferredTo((*snapshot->FindHardware(id, ""))->hardware, engine->efficiencies).weight_read;
   };
   EXPECT_NEAR(engine->efficiencies.weight_read_balance, std::sqrt(19.5) / 1.555, 1e-6);
-  EXPECT_NEAR(engine->efficiencies.weight_read, 0.525, 5e-4);
+  EXPECT_NEAR(engine->efficiencies.weight_read, 0.529, 5e-4);
   EXPECT_EQ(share("nvidia-a100-sxm-80gb"), engine->efficiencies.weight_read);
-  EXPECT_NEAR(share("nvidia-h100-pcie-80gb"), 0.648, 5e-4);
+  EXPECT_NEAR(share("nvidia-h100-pcie-80gb"), 0.652, 5e-4);
   EXPECT_EQ(share("nvidia-rtx-3090-24gb"), 0.75);
 }
 

@@ -39,7 +39,7 @@ constexpr Unitless kUnitless[] = {
      "prefill_replicas decode_replicas prefill_passes_in_flight prefill_samples decode_samples page_size total_size "
      "total_points "
      "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
-     "num_samples num_probes samples_used "},
+     "num_samples num_probes samples_used kernels_used "},
     {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},
     {"shares and ratios",
      " memory_utilization compute_utilization bandwidth_utilization peak_to_average_bandwidth probability "

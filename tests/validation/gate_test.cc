@@ -37,8 +37,8 @@ const Subset& Rows() {
     made->catalog = *catalog::Catalog::Open(*std::move(bundle), *std::move(store), absl::Now);
     made->snapshot = made->catalog->snapshot();
     std::vector<std::string> files;
-    for (const char* name : {"aiperf", "argonne", "fastertransformer_a100", "inferencex", "rocm_mi300x",
-                             "splitwise_a100", "tensorrt_llm"}) {
+    for (const char* name :
+         {"argonne", "fastertransformer_a100", "rocm_mi300x", "served_closed_loop", "splitwise_a100", "tensorrt_llm"}) {
       files.push_back(SourcePath("tests/validation/") + name + ".csv");
     }
     const std::vector<Row> all = *ReadRows(files, *made->snapshot);

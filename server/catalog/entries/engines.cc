@@ -70,6 +70,7 @@ void Engines::AddEntry(const HardwareRecord& record) {
 void Engines::AddRelative(const Calibration& calibration, const HardwareRecord& measured_on) {
   const std::string_view vendor = measured_on.entry.spec().vendor();
   if (vendor.empty() || calibration.engine.empty() || !calibration.model_id.empty()) return;
+  if (calibration.of_kernels) return;  // the engine has a calibration of all its kernels
   std::vector<Relative>& there = relatives_[{vendor, EngineName(calibration.engine), calibration.continuous}];
   // What is registered for a device was added before what ships, and answers there in its place.
   const bool replaced = std::any_of(there.begin(), there.end(), [&](const Relative& relative) {

@@ -86,16 +86,18 @@ TEST_F(CatalogCommandTest, EveryColumnOfACalibration) {
   spec.mutable_errors(1)->set_cross_validated_median_ape(0.2);  // goes before the error in sample
   EXPECT_EQ(
       Run({"list", "calibrations"}).out,
-      "id          hardware  engine      model  batching  measurements  TTFT error  TPOT error  E2E error  origin\n"
-      "gpu-a.vllm  any       vllm-0.7.3  any    static              12       20.0%       30.0%      40.0%  "
+      "id          hardware  engine      model  batching  measurements  kernels  TTFT error  TPOT error  E2E error  "
+      "origin\n"
+      "gpu-a.vllm  any       vllm-0.7.3  any    static              12        0       20.0%       30.0%      40.0%  "
       "bundled\n");
   spec.set_hardware_id("gpu-a");
   spec.set_model_id("small");
   spec.set_continuous(true);
   EXPECT_EQ(Run({"list", "calibrations", "--output", "csv"}).out,
-            "id,hardware_id,engine,model_id,batching,samples_used,ttft_median_ape,tpot_median_ape,e2e_median_ape,"
+            "id,hardware_id,engine,model_id,batching,samples_used,kernels_used,ttft_median_ape,tpot_median_ape,e2e_"
+            "median_ape,"
             "origin\n"
-            "gpu-a.vllm,gpu-a,vllm-0.7.3,small,continuous,12,0.2,0.3,0.4,bundled\n");
+            "gpu-a.vllm,gpu-a,vllm-0.7.3,small,continuous,12,0,0.2,0.3,0.4,bundled\n");
 }
 
 TEST_F(CatalogCommandTest, EachKindIsAskedForByItsName) {
