@@ -55,7 +55,7 @@ TEST(KernelFaultTest, NoTimeAndFasterThanLight) {
 TEST(KernelFitTest, FindsTheConstantsThatMadeTheKernels) {
   const Hardware hardware = A100();
   Efficiencies truth = GenericServedPrior();
-  truth.experts[0] = {.gemm = 0.3, .half_rows = 20, .row_rate = BytesPerSecond(2e12)};
+  truth.experts[0] = {.gemm = 0.3, .half_rows = 40, .row_rate = BytesPerSecond(2e12)};
   truth.microbenchmark_start = Seconds(60e-6);
   std::vector<KernelSample> samples;
   for (double tokens = 1; tokens <= 32768; tokens *= 2) {
@@ -67,7 +67,7 @@ TEST(KernelFitTest, FindsTheConstantsThatMadeTheKernels) {
   }
   const KernelFit fit = FitKernels(GenericServedPrior(), samples, MatrixFormat::k16Bit);
   EXPECT_NEAR(fit.efficiencies.experts[0].gemm / 0.3, 1, 0.03);
-  EXPECT_NEAR(fit.efficiencies.experts[0].half_rows / 20, 1, 0.1);
+  EXPECT_NEAR(fit.efficiencies.experts[0].half_rows / 40, 1, 0.1);
   EXPECT_NEAR(fit.efficiencies.experts[0].row_rate.value() / 2e12, 1, 0.1);
   EXPECT_NEAR(fit.start.value() / 60e-6, 1, 0.03);
   EXPECT_EQ(fit.log_deviations.size(), KernelParametersOf(MatrixFormat::k16Bit).size());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace foretoken {
@@ -27,15 +28,19 @@ TEST(EngineVersionTest, VersionsApart) {
   const Case cases[] = {
       {"vllm@0.12.0", "vllm@0.12.0", -kFarthest},  // the same text
       {"vllm", "vllm", -kFarthest},
-      {"vllm@0.12.0", "vllm@0.12.1", 0},
-      {"vllm@0.12.0", "vllm@0.7.3", 5},  // 12 - 7
-      {"vllm@0.12.0", "vllm@1", 988},    // 1,000 - 12
+      {"vllm@0.12.0", "vllm@0.12.1", 0.001},
+      {"vllm@0.12.0", "vllm@0.7.3", 4.997},  // 12 - 7.003
+      {"vllm@0.12.0", "vllm@1", 988},        // 1,000 - 12
       {"vllm@0.12.0", "vllm", kFarthest},
       {"vllm@0.12.0", "vllm@main", kFarthest},
-      {"vllm", "vllm@0.7.3", -7},  // the newest is nearest
+      {"vllm", "vllm@0.7.3", -7.003},  // the newest is nearest
       {"vllm@main", "vllm@0.12.0", -12},
+      {"sglang", "sglang@0.5.14", -5.014},
+      {"trt@1.3.0", "trt@1.3.0rc20", 0.00048},  // a candidate is before its release
+      {"trt", "trt@1.3.0rc20", -1002.99952},
   };
-  for (const Case& c : cases) EXPECT_EQ(VersionsApart(c.asked, c.engine), c.want) << c.asked << " and " << c.engine;
+  for (const Case& c : cases)
+    EXPECT_FLOAT_EQ(VersionsApart(c.asked, c.engine), c.want) << c.asked << " and " << c.engine;
 }
 
 }  // namespace
