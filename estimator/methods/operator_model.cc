@@ -51,9 +51,12 @@ void WarnOfSubstitute(const Scenario& scenario, std::vector<Warning>& warnings) 
   const std::string& measured = calibration->engine;
   if (measured == asked && !elsewhere) return;
   const bool unstated = measured != asked && measured.find('@') == measured.npos;
+  const bool any_version = !elsewhere && asked.find('@') == asked.npos;
+  const std::string why = any_version
+                              ? absl::StrCat("no version of engine ", asked, " is asked for")
+                              : absl::StrCat("engine ", asked, " was not measured on ", NameOf(*scenario.hardware));
   warnings.push_back({WarningCode::kExtrapolated,
-                      absl::StrCat("engine ", asked, " was not measured on ", NameOf(*scenario.hardware),
-                                   "; answered by calibration ", calibration->id, ", of ", measured,
+                      absl::StrCat(why, "; answered by calibration ", calibration->id, ", of ", measured,
                                    unstated ? " (no version stated)" : "", elsewhere ? " on other devices" : ""),
                       "deployment.engine"});
 }

@@ -63,7 +63,7 @@ TEST_F(EngineWarningsTest, WhatStandsInIsNamed) {
       {"no version asked",
        "vllm",
        {.id = "c", .hardware_id = here, .engine = "vllm@2"},
-       "engine vllm was not measured on nvidia-a100-sxm-80gb; answered by calibration c, of vllm@2"},
+       "no version of engine vllm is asked for; answered by calibration c, of vllm@2"},
       {"other devices", "vllm", {.id = "c", .engine = "vllm"}, "answered by calibration c, of vllm on other devices"},
       {"both", "vllm@1", {.id = "c", .engine = "vllm@2"}, "answered by calibration c, of vllm@2 on other devices"},
   };
