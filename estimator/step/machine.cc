@@ -125,9 +125,12 @@ FlopsPerSecond VectorRate(const Hardware& hardware, FlopsPerSecond matrix, const
 }
 
 // What the kernels of routed experts reach, in their format.
-absl::Status AddExperts(const Hardware& hardware, Dtype weight, Dtype activation, const Efficiencies& efficiencies,
-                        Machine& machine) {
-  const absl::StatusOr<Peak> peak = PeakFor(hardware, ComputeDtype(weight, activation), nullptr);
+absl::Status AddExperts(const Hardware& hardware, Dtype weight, const Placement& placement,
+                        const Efficiencies& efficiencies, std::vector<Warning>* warnings, Machine& machine) {
+  const Dtype activation = placement.activation_dtype;
+  const Dtype dtype = ComputeDtype(weight, activation);
+  const bool told = dtype == ComputeDtype(placement.weight_dtype, activation);
+  const absl::StatusOr<Peak> peak = PeakFor(hardware, dtype, told ? nullptr : warnings);
   if (!peak.ok()) return peak.status();
   const ExpertKernels& kernels = efficiencies.experts[static_cast<size_t>(FormatOf(weight, activation))];
   machine.expert_peak = peak->rate;
@@ -200,8 +203,7 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& p
       .fabric = *fabric,
   };
   if (experts == Dtype::kUnspecified) return machine;
-  if (absl::Status status = AddExperts(hardware, experts, placement.activation_dtype, efficiencies, machine);
-      !status.ok()) {
+  if (absl::Status status = AddExperts(hardware, experts, placement, efficiencies, warnings, machine); !status.ok()) {
     return status;
   }
   return machine;

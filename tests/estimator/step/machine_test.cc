@@ -51,6 +51,21 @@ TEST(PeakTest, TwoInt4OperandsComputeAtTheInt4Peak) {
   EXPECT_EQ(warnings[0].field, "hardware_spec.peak.int4_ops_per_second");
 }
 
+// Experts of 4 bits with activations of 8 bits compute in 8 bits, where the matrices beside them compute in 16.
+TEST(PeakTest, ExpertsOfAnotherDtypeAreWarnedOfOnce) {
+  Placement placement;
+  placement.weight_dtype = Dtype::kBf16;
+  placement.activation_dtype = Dtype::kFp8;
+  std::vector<Warning> warnings;
+  EXPECT_TRUE(MakeMachine(A100(), placement, Dtype::kMxfp4, GenericPrior(), &warnings).ok());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].field, "hardware_spec.peak.fp8_flops_per_second");
+  warnings.clear();
+  placement.weight_dtype = Dtype::kFp8;
+  EXPECT_TRUE(MakeMachine(A100(), placement, Dtype::kFp8, GenericPrior(), &warnings).ok());
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
 // Fitted to devices of as many lanes to a byte as an A100's.
 Efficiencies OfFewLanes(double weight_read) {
   Efficiencies efficiencies = GenericPrior();
