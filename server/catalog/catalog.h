@@ -68,13 +68,15 @@ class Catalog {
   // Checks and stores an entry, and swaps the snapshot before it returns. The etag of a bundled entry stands for it
   // while nothing is registered under its id. A dry run checks etag and request_id against the store as it is now, and
   // so needs it. Field paths are relative to the request ("spec.id", "etag").
-  // Errors: kInvalidField, and those of CatalogStore::Write.
+  // Errors: kInvalidField, also where another entry has its id or one of its aliases as a name; and those of
+  // CatalogStore::Write.
   absl::StatusOr<v1::HardwareEntry> PutHardware(const v1::HardwareSpec& spec, const WriteOptions& options);
   // The same for a spec that was parsed before. Catches up with the store unless the draft has inherited already.
   absl::StatusOr<v1::HardwareEntry> PutHardware(HardwareDraft draft, const WriteOptions& options);
   absl::StatusOr<v1::ModelEntry> PutModel(const v1::ModelSpec& spec, const WriteOptions& options);
 
-  // Deletes a registered entry. Errors: kUnknownId, kInvalidField, kBundledEntry, and those of CatalogStore::Write.
+  // Here and below an alias stands for the id that has it now. Deletes a registered entry. Errors: kUnknownId,
+  // kInvalidField, kBundledEntry, and those of CatalogStore::Write.
   absl::Status DeleteHardware(const std::string& id, const WriteOptions& options);
   absl::Status DeleteModel(const std::string& id, const WriteOptions& options);
 
@@ -91,7 +93,7 @@ class Catalog {
                                                               const WriteOptions& options);
 
   // Kept revisions of an entry, the newest first. Errors: kUnknownId: never registered; kStoreUnavailable.
-  absl::StatusOr<std::vector<StoredRevision>> History(EntryKind kind, const std::string& id);
+  absl::StatusOr<std::vector<StoredRevision>> History(EntryKind kind, const std::string& name);
 
   // Follows the store where it moved, and reads all of it now and then. The server calls it after each
   // WaitForChange. Errors: kStoreUnavailable; the last snapshot stays, and is marked as stale in the end.

@@ -32,7 +32,7 @@ absl::Status WithBundledEtag(const absl::Status& refusal, const std::string& bun
 // The etag of the bundled entry of this id; empty: there is none.
 template <typename Record>
 std::string BundledEtagOf(const Collection<Record>& bundled, const std::string& id) {
-  const Record* const record = bundled.Find(id);
+  const Record* const record = bundled.ById(id);
   return record == nullptr ? "" : record->entry.etag();
 }
 
@@ -52,6 +52,39 @@ absl::Status CheckEntry(const Spec& spec, const absl::Status& parsed) {
   if (spec.id().empty()) return Refusal(Reason::kInvalidField, "spec.id", "spec.id is required");
   if (!parsed.ok()) return WithFieldPrefix(parsed, "spec.");
   return WithFieldPrefix(CheckTexts(spec), "spec.");
+}
+
+// Whether no other entry has a name of this one. Errors: kInvalidField, paths relative to the spec.
+template <typename Kind>
+absl::Status CheckNames(const typename Kind::Spec& spec, const Snapshot& snapshot) {
+  std::vector<FieldViolation> violations;
+  FieldChecker checks("", violations);
+  const auto check = [&](const std::string& field, const std::string& name) {
+    const auto* const holder = Kind::LookUp(snapshot, name);
+    if (holder == nullptr || holder->entry.spec().id() == spec.id()) return;
+    const std::string& owner = holder->entry.spec().id();
+    checks.Fault(field, absl::StrCat(" ", Quoted(name), field == "id" ? "" : absl::StrCat(" of ", Quoted(spec.id())),
+                                     " is a name of ", Quoted(owner), "; allowed: one that no other entry has"));
+  };
+  check("id", spec.id());
+  for (int i = 0; i < spec.aliases_size(); ++i) check(absl::StrCat("aliases[", i, "]"), spec.aliases(i));
+  return InvalidFields(violations);
+}
+
+// The same of an entry as it was stored at the revision that is rolled back to.
+template <typename Kind>
+absl::Status CheckStoredNames(const std::string& value, const Snapshot& snapshot) {
+  typename Kind::Spec spec;
+  if (!spec.ParseFromString(value)) return absl::OkStatus();  // the store holds it so
+  const absl::Status status = CheckNames<Kind>(spec, snapshot);
+  return status.ok() ? status : Refusal(Reason::kInvalidField, "store_revision", std::string(status.message()));
+}
+
+// The id that a name stands for; the name itself where nothing has it now.
+template <typename Kind>
+std::string IdOf(const std::string& name, const Snapshot& snapshot) {
+  const auto* const record = Kind::LookUp(snapshot, name);
+  return record == nullptr ? name : record->entry.spec().id();
 }
 
 // The etag that is registered under this id; empty: none is.
@@ -168,7 +201,7 @@ absl::StatusOr<typename Kind::Entry> Catalog::EntryAt(const std::string& id, int
   const absl::StatusOr<std::optional<StoredRevision>> then = RevisionAt<Kind>(id, revision);
   if (!then.ok()) return then.status();
   absl::MutexLock lock(&state_mutex_);
-  const auto* const bundled = overlay_.bundled(Kind()).Find(id);
+  const auto* const bundled = overlay_.bundled(Kind()).ById(id);
   if (*then) {
     const StoredEntry stored{Kind::kKind,          id, (*then)->value, (*then)->etag, (*then)->revision,
                              (*then)->update_time, ""};
@@ -190,6 +223,7 @@ absl::StatusOr<std::optional<typename Kind::Entry>> Catalog::Rollback(const std:
     if (absl::Status status = Delete<Kind>(id, WriteAction::kRollback, options); !status.ok()) return status;
     return std::nullopt;
   }
+  if (absl::Status status = CheckStoredNames<Kind>(*(*then)->value, *Current()); !status.ok()) return status;
   StoreWrite write = WriteOf(Kind::kKind, id, std::move((*then)->value), WriteAction::kRollback, options);
   if (!write.etag) write.etag = "*";
   absl::StatusOr<typename Kind::Entry> entry = Commit<Kind>(std::move(write));
@@ -197,7 +231,9 @@ absl::StatusOr<std::optional<typename Kind::Entry>> Catalog::Rollback(const std:
   return *std::move(entry);
 }
 
-absl::StatusOr<std::vector<StoredRevision>> Catalog::History(EntryKind kind, const std::string& id) {
+absl::StatusOr<std::vector<StoredRevision>> Catalog::History(EntryKind kind, const std::string& name) {
+  const auto now = Current();
+  const std::string id = kind == EntryKind::kModel ? IdOf<ModelKind>(name, *now) : IdOf<HardwareKind>(name, *now);
   absl::StatusOr<std::vector<StoredRevision>> history = store_->ReadHistory(kind, id);
   if (!history.ok() || !history->empty()) return history;
   return Refusal(Reason::kUnknownId, kind == EntryKind::kModel ? ModelKind::kIdField : HardwareKind::kIdField,
@@ -215,34 +251,38 @@ absl::StatusOr<v1::HardwareEntry> Catalog::PutHardware(HardwareDraft draft, cons
     draft.Inherit(*Current());
     if (absl::Status status = CheckEntry(draft.spec(), draft.hardware().status()); !status.ok()) return status;
   }
+  const absl::Status names = CheckNames<HardwareKind>(draft.spec(), *Current());
+  if (!names.ok()) return WithFieldPrefix(names, "spec.");
   return Commit<HardwareKind>(WriteOf(EntryKind::kHardware, draft.spec().id(), draft.spec().SerializeAsString(),
                                       WriteAction::kRegister, options));
 }
 absl::StatusOr<v1::ModelEntry> Catalog::PutModel(const v1::ModelSpec& spec, const WriteOptions& options) {
   if (absl::Status status = CheckEntry(spec, ParseModel(spec).status()); !status.ok()) return status;
   if (absl::Status status = CatchUp(options.deadline); !status.ok()) return status;
+  const absl::Status names = CheckNames<ModelKind>(spec, *Current());
+  if (!names.ok()) return WithFieldPrefix(names, "spec.");
   return Commit<ModelKind>(
       WriteOf(EntryKind::kModel, spec.id(), spec.SerializeAsString(), WriteAction::kRegister, options));
 }
 absl::Status Catalog::DeleteHardware(const std::string& id, const WriteOptions& options) {
-  return Delete<HardwareKind>(id, WriteAction::kDelete, options);
+  return Delete<HardwareKind>(IdOf<HardwareKind>(id, *Current()), WriteAction::kDelete, options);
 }
 absl::Status Catalog::DeleteModel(const std::string& id, const WriteOptions& options) {
-  return Delete<ModelKind>(id, WriteAction::kDelete, options);
+  return Delete<ModelKind>(IdOf<ModelKind>(id, *Current()), WriteAction::kDelete, options);
 }
 absl::StatusOr<v1::HardwareEntry> Catalog::HardwareAt(const std::string& id, int64_t revision) {
-  return EntryAt<HardwareKind>(id, revision);
+  return EntryAt<HardwareKind>(IdOf<HardwareKind>(id, *Current()), revision);
 }
 absl::StatusOr<v1::ModelEntry> Catalog::ModelAt(const std::string& id, int64_t revision) {
-  return EntryAt<ModelKind>(id, revision);
+  return EntryAt<ModelKind>(IdOf<ModelKind>(id, *Current()), revision);
 }
 absl::StatusOr<std::optional<v1::HardwareEntry>> Catalog::RollbackHardware(const std::string& id, int64_t revision,
                                                                            const WriteOptions& options) {
-  return Rollback<HardwareKind>(id, revision, options);
+  return Rollback<HardwareKind>(IdOf<HardwareKind>(id, *Current()), revision, options);
 }
 absl::StatusOr<std::optional<v1::ModelEntry>> Catalog::RollbackModel(const std::string& id, int64_t revision,
                                                                      const WriteOptions& options) {
-  return Rollback<ModelKind>(id, revision, options);
+  return Rollback<ModelKind>(IdOf<ModelKind>(id, *Current()), revision, options);
 }
 
 }  // namespace foretoken::catalog

@@ -37,7 +37,7 @@ TEST_P(BadCatalogTest, SaysExactlyWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, BadCatalogTest,
-                         testing::Values("bad_id", "calibration_faults", "duplicate_id", "empty_folder",
+                         testing::Values("alias_taken", "bad_id", "calibration_faults", "duplicate_id", "empty_folder",
                                          "file_name_and_id_differ", "missing_source", "no_source_at_all",
                                          "not_a_textproto", "not_finite", "out_of_range_number", "parameter_count",
                                          "repeated_field", "several_faults_at_once", "too_much_text",

@@ -52,7 +52,7 @@ TEST(SnapshotTest, WordsInAnotherOrderAndRepositoryNamesFindTheirId) {
   const Bundle bundle = *ParseBundle(
       {entry("acme-a10-24gb"), entry("acme-h100-sxm-80gb"), entry("acme-h100-nvl-94gb"), entry("other-9000")});
   const auto catalog = Overlay(bundle).MakeSnapshot();
-  for (const char* asked : {"acme-h100-80gb-sxm", "ACME-H100-SXM-80GB", "some/Acme-H100-SXM-80G"}) {
+  for (const char* asked : {"acme-h100-80gb-sxm", "ACME-H100-80GB-SXM", "some/Acme-H100-SXM-80G"}) {
     const std::string message(catalog->FindHardware(asked, "hardware_id").status().message());
     EXPECT_NE(message.find("did you mean acme-h100-sxm-80gb"), std::string::npos) << message;
   }

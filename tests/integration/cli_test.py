@@ -52,6 +52,44 @@ class CommandLine(ServerTestCase):
         self.assertIn("llama-3.1-8b", done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_aliases_are_answered_as_their_ids_are(self):
+        by_id = self.run_ok("estimate", *SHAPE, "--output", "json")
+        names = ["--model", "meta-llama/Llama-3.1-8B-Instruct", "--hardware", "NVIDIA H100 80GB HBM3"]
+        self.assertEqual(json.loads(self.run_ok("estimate", *names, *SHAPE[4:], "--output", "json")),
+                         json.loads(by_id))
+        self.assertIn('aliases: "h100_sxm"', self.run_ok("get", "hardware", "H100-SXM"))
+        shape = [*SHAPE[4:], "--engine", "vllm"]
+        notes = [line for line in self.run_ok("compare", names[1], "h100_sxm", "mi300x", *shape).splitlines()
+                 if line.startswith("note")]
+        ids = self.run_ok("compare", "llama-3.1-8b", "nvidia-h100-sxm-80gb", "amd-mi300x-192gb", *shape).splitlines()
+        self.assertEqual(notes, [line for line in ids if line.startswith("note")])
+
+    def complete(self, *words):
+        script = ('source <(foretoken completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _foretoken; '
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        environment = {**os.environ, "FORETOKEN_SERVER": self.server.address,
+                       "PATH": f"{os.path.dirname(CLI)}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-c", script, "bash", "foretoken", *words], env=environment,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_the_shell_completes_ids_and_where_none_begins_so_aliases(self):
+        cases = [
+            (["esti"], ["estimate"]),
+            (["estimate", "llama-3.1-8"], ["llama-3.1-8b"]),
+            (["estimate", "meta-llama/Llama-3.1-8"],
+             ["meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct"]),
+            (["estimate", "llama-3.1-8b", "NVIDIA-H100-8"], ["NVIDIA-H100-80GB-HBM3"]),
+            (["compare", "llama-3.1-8b", "mi300x", "h100_s"], ["h100_sxm"]),
+            (["sweep", "--hardware", "h100_s"], ["h100_sxm"]),
+            (["get", "model", "openai/gpt-oss-1"], ["openai/gpt-oss-120b"]),
+            (["get", "model", "no-such"], []),
+        ]
+        for words, want in cases:
+            with self.subTest(words):
+                self.assertEqual(self.complete(*words), want)
+
     def test_an_engine_is_known_or_refused_and_what_stands_in_is_named(self):
         done = self.server.cli("estimate", *SHAPE, "--engine", "vlmm")
         self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -20,6 +20,7 @@ class LearnTest : public ServiceTest {
     EXPECT_TRUE(catalog_stub_->GetHardware(std::make_unique<grpc::ClientContext>().get(), get, &got).ok());
     *request.mutable_spec() = got.entry().spec();
     request.mutable_spec()->set_id("acme-one");
+    request.mutable_spec()->clear_aliases();
     for (const char* model : {"llama-3.1-8b", "llama-2-7b"}) {
       for (const int batch : {1, 8, 32}) {
         for (const int prompt : {256, 1024}) *request.add_samples() = Measure(model, batch, prompt);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/evidence.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/scenario/scenario_flags.h"
 #include "client/cli/text/csv.h"
@@ -58,7 +59,8 @@ std::vector<Cell> Row(int rank, const v1::CandidateResult& result) {
           ProvenanceText(e)};
 }
 
-std::string TextOf(const v1::BatchEstimateResponse& response, const std::string& model_id, const Terminal& terminal) {
+std::string TextOf(const v1::BatchEstimateResponse& response, const std::string& model, const Session& session) {
+  const Terminal& terminal = session.terminal;
   Table table({{"", Align::kRight},
                {"hardware"},
                {"TTFT", Align::kRight},
@@ -81,7 +83,7 @@ std::string TextOf(const v1::BatchEstimateResponse& response, const std::string&
                       client::Describe(client::FromProto(result.status())), "\n");
     }
   }
-  return absl::StrCat(table.empty() ? "" : table.Render(terminal), EvidenceNote(rows, model_id, terminal),
+  return absl::StrCat(table.empty() ? "" : table.Render(terminal), NoteOfEvidence(rows, model, session),
                       EngineWarnings(rows, terminal), refusals.empty() ? "" : "\n", refusals, "\n",
                       terminal.Paint(RevisionText(response.catalog_revision()), Look::kDim), "\n");
 }
@@ -124,7 +126,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
       break;
     case OutputFormat::kText:
       session.out << ScenarioTitle(request->base(), session.terminal) << "\n"
-                  << TextOf(*response, ModelName(request->base()), session.terminal);
+                  << TextOf(*response, ModelName(request->base()), session);
   }
   return Answer(*response);
 }
@@ -136,7 +138,7 @@ void AddCompare(CLI::App& app, Action& chosen) {
   command->footer("Exit 1: nothing could be estimated, or no hardware meets the SLO.");
   auto options = std::make_shared<Options>();
   options->scenario.AddTo(*command, ScenarioScope::kWithoutHardware);
-  command->add_option("HARDWARE,--hardware", options->hardware, "Hardware, catalog ids")
+  command->add_option("HARDWARE,--hardware", options->hardware, "Hardware, catalog ids or aliases")
       ->required()
       ->expected(1, 1000)
       ->group("Question");

@@ -8,37 +8,44 @@
 namespace foretoken::cli {
 namespace {
 
-// Ids come from the server, if it answers within a second. Flags come from --help, so that they are never out of date.
+// Ids come from the server, if it answers within a second; aliases where no id begins so. Flags come from --help, so
+// that they are never out of date.
 constexpr char kBash[] = R"(# Use: source <(foretoken completion bash)
 _foretoken_ids() { foretoken list "$1" --ids --timeout 1s 2>/dev/null; }
+_foretoken_names() { foretoken list "$1" --names --timeout 1s 2>/dev/null | grep -v ' '; }
 _foretoken_kind() { case $1 in model|calibration) echo "$1s" ;; *) echo "$1" ;; esac; }
 _foretoken_flags() { foretoken "$@" --help 2>/dev/null | grep -oE -e '--[a-z0-9][a-z0-9-]*'; }
 _foretoken() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words= kind=
   case $prev in
-    --model) words=$(_foretoken_ids models) ;;
-    --hardware) words=$(_foretoken_ids hardware) ;;
+    --model) kind=models ;;
+    --hardware) kind=hardware ;;
     --output) words='text json csv' ;;
     --scenario|--samples|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
-  if [ -z "$words" ]; then
+  if [ -z "$words$kind" ]; then
     if [ "$COMP_CWORD" = 1 ]; then words='@COMMANDS@'
     elif [[ $cur == -* ]]; then words=$(_foretoken_flags "$command")
     else
       case $command:$COMP_CWORD in
         solve:2) words='batch rate prompt tp hardware' ;;
-        estimate:2|explain:2|compare:2|sweep:2|solve:3) words=$(_foretoken_ids models) ;;
-        estimate:3|explain:3|sweep:3|solve:4|compare:*) words=$(_foretoken_ids hardware) ;;
+        estimate:2|explain:2|compare:2|sweep:2|solve:3) kind=models ;;
+        estimate:3|explain:3|sweep:3|solve:4|compare:*) kind=hardware ;;
         list:2) words='hardware models calibrations' ;;
         get:2) words='hardware model calibration' ;;
         delete:2|revisions:2|rollback:2) words='hardware model' ;;
-        get:3|delete:3|revisions:3|rollback:3) words=$(_foretoken_ids $(_foretoken_kind $prev)) ;;
+        get:3|delete:3|revisions:3|rollback:3) kind=$(_foretoken_kind $prev) ;;
         completion:2) words='bash zsh fish' ;;
         validate:*|fit:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
     fi
   fi
+  [ -n "$kind" ] && words=$(_foretoken_ids $kind)
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  if [ -n "$kind" ] && [ ${#COMPREPLY[@]} = 0 ]; then
+    words=$(_foretoken_names $kind)
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  fi
 }
 complete -F _foretoken foretoken
 )";
@@ -48,7 +55,7 @@ autoload -U +X bashcompinit && bashcompinit
 @BASH@)";
 
 constexpr char kFish[] = R"(# Use: foretoken completion fish | source
-function __foretoken_ids; foretoken list $argv[1] --ids --timeout 1s 2>/dev/null; end
+function __foretoken_ids; foretoken list $argv[1] --names --timeout 1s 2>/dev/null | string match -v '* *'; end
 function __foretoken_flags; foretoken $argv[1] --help 2>/dev/null | string match -ra -- '--[a-z0-9][a-z0-9-]*'; end
 function __foretoken_at; set -l words (commandline -opc); test (count $words) = $argv[1]; and contains -- $words[2] $argv[2..]; end
 complete -c foretoken -f

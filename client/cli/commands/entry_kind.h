@@ -92,7 +92,7 @@ inline void AddKind(const std::vector<std::string>& names, std::string& kind, CL
 template <typename... Kinds>
 void AddEntryName(EntryName& name, CLI::App& command) {
   AddKind({Kinds::kName...}, name.kind, command);
-  command.add_option("ID", name.id, "Catalog id")->required();
+  command.add_option("ID", name.id, "Catalog id or alias")->required();
 }
 
 }  // namespace foretoken::cli

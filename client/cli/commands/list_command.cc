@@ -7,6 +7,7 @@
 #include "client/cli/text/catalog_columns.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/table.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -17,6 +18,7 @@ struct Options {
   std::string kind;
   std::string text;
   bool ids = false;
+  bool names = false;
 };
 
 // All pages of a list as one response.
@@ -62,13 +64,23 @@ void PrintTable(const google::protobuf::RepeatedPtrField<Entry>& entries, const 
   if (!table.empty()) session.out << table.Render(session.terminal);
 }
 
+void PrintAliases(const google::protobuf::RepeatedPtrField<std::string>& aliases, std::ostream& out) {
+  for (const std::string& alias : aliases) out << client::Printable(alias) << "\n";
+}
+void PrintAliasesOf(const v1::HardwareSpec& spec, std::ostream& out) { PrintAliases(spec.aliases(), out); }
+void PrintAliasesOf(const v1::ModelSpec& spec, std::ostream& out) { PrintAliases(spec.aliases(), out); }
+void PrintAliasesOf(const v1::CalibrationSpec&, std::ostream&) {}  // has none
+
 template <typename Kind>
 absl::StatusOr<ExitCode> List(const Options& options, const Session& session) {
   const auto response = AllPages(session.client, options.text, Kind::kList);
   if (!response.ok()) return response.status();
   const auto& entries = response->entries();
-  if (options.ids) {
-    for (const auto& entry : entries) session.out << client::Printable(entry.spec().id()) << "\n";
+  if (options.ids || options.names) {
+    for (const auto& entry : entries) {
+      session.out << client::Printable(entry.spec().id()) << "\n";
+      if (options.names) PrintAliasesOf(entry.spec(), session.out);
+    }
   } else if (session.output == OutputFormat::kJson) {
     session.out << ToJson(*response);
   } else if (session.output == OutputFormat::kCsv) {
@@ -93,6 +105,7 @@ void AddList(CLI::App& app, Action& chosen) {
   AddKind({HardwareKind::kPlural, ModelKind::kPlural, CalibrationKind::kPlural}, options->kind, *command);
   command->add_option("TEXT", options->text, "Only ids that contain this text");
   command->add_flag("--ids", options->ids, "Ids alone, one per line");
+  command->add_flag("--names", options->names, "Ids, each with its aliases below it, one per line");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

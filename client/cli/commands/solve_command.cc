@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/evidence.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/scenario/scenario_flags.h"
 #include "client/cli/scenario/usage_error.h"
@@ -87,8 +88,8 @@ std::string AnswerText(const v1::SolveRequest& request, const v1::SolveResponse&
                       client::Printable(response.binding_message()), "\n");
 }
 
-std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveResponse& response,
-                           const Terminal& terminal) {
+std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveResponse& response, const Session& session) {
+  const Terminal& terminal = session.terminal;
   if (response.candidate_results().empty()) return "";
   Table table({{"hardware"},
                {"TTFT", Align::kRight},
@@ -113,7 +114,7 @@ std::string CandidatesText(const v1::SolveRequest& request, const v1::SolveRespo
                       client::Describe(client::FromProto(result.status())), "\n");
     }
   }
-  return absl::StrCat("\n", table.Render(terminal, 0), EvidenceNote(rows, ModelName(request.base()), terminal),
+  return absl::StrCat("\n", table.Render(terminal, 0), NoteOfEvidence(rows, ModelName(request.base()), session),
                       EngineWarnings(rows, terminal), refusals);
 }
 
@@ -142,8 +143,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
       session.out << CsvText(*request, *response);
       break;
     case OutputFormat::kText:
-      session.out << AnswerText(*request, *response, session.terminal)
-                  << CandidatesText(*request, *response, session.terminal);
+      session.out << AnswerText(*request, *response, session.terminal) << CandidatesText(*request, *response, session);
       if (response->has_estimate()) {
         session.out << "\n"
                     << EstimateText(estimate, session.terminal)

@@ -26,8 +26,8 @@ struct Group {
 };
 
 constexpr Flag kQuestion[] = {
-    {"MODEL,--model", "model_id", "Model, a catalog id (foretoken list models)"},
-    {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id (foretoken list hardware)"},
+    {"MODEL,--model", "model_id", "Model, a catalog id or an alias (foretoken list models)"},
+    {"HARDWARE,--hardware", "hardware_id", "Hardware, a catalog id or an alias (foretoken list hardware)"},
     {"--method", "method", "How to estimate; default: the best method available"}};
 
 constexpr Flag kWorkload[] = {
@@ -81,7 +81,7 @@ constexpr Flag kDeployment[] = {
     {"--price", "deployment.price_per_device_hour", "Price per device-hour, in any currency"}};
 
 constexpr Flag kSpeculativeDecoding[] = {
-    {"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id"},
+    {"--draft", "speculative_decoding.draft_model_id", "Draft model, a catalog id or an alias"},
     {"--draft-tokens", "speculative_decoding.draft_tokens",
      "Tokens that the draft model proposes per speculative step"},
     {"--acceptance", "speculative_decoding.acceptance_rate",

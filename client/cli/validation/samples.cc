@@ -1,7 +1,9 @@
 #include "client/cli/validation/samples.h"
 
+#include <algorithm>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/scenario/message_file.h"
@@ -12,6 +14,13 @@ namespace {
 
 absl::Status Together(const std::vector<std::string>& faults) {
   return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+}
+
+// Whether the server takes `name` for this hardware, where the spec has all its names.
+bool IsNameOf(const v1::HardwareSpec& spec, const std::string& name) {
+  return absl::EqualsIgnoreCase(name, spec.id()) ||
+         std::any_of(spec.aliases().begin(), spec.aliases().end(),
+                     [&name](const std::string& alias) { return absl::EqualsIgnoreCase(name, alias); });
 }
 
 }  // namespace
@@ -35,7 +44,7 @@ absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwa
   std::vector<std::string> faults;
   for (const Measurement& row : rows) {
     *request.add_samples() = row.sample;
-    if (row.hardware_id == request.spec().id()) continue;
+    if (IsNameOf(request.spec(), row.hardware_id)) continue;
     faults.push_back(absl::StrCat(Place(row), ": hardware \"", row.hardware_id, "\"; allowed: \"", request.spec().id(),
                                   "\", which is registered"));
   }

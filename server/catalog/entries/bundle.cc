@@ -11,6 +11,7 @@
 #include "estimator/base/errors.h"
 #include "server/catalog/entries/bundle_checks.h"
 #include "server/catalog/entries/entry_kind.h"
+#include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/calibration_spec.h"
 #include "server/catalog/spec/digest.h"
 #include "server/catalog/spec/text_limits.h"
@@ -105,6 +106,22 @@ void ReadCalibration(const CatalogFile& file, Reading& reading) {
   reading.calibration_specs.push_back(std::move(spec));
 }
 
+// Notes each alias that another entry has as id or alias.
+template <typename Kind>
+void CheckNames(const std::vector<typename Kind::Record>& records, Reading& reading) {
+  std::map<std::string, std::string> owners;  // ids by names
+  for (const auto& record : records) owners.emplace(record.entry.spec().id(), record.entry.spec().id());
+  for (const auto& record : records) {
+    const typename Kind::Spec& spec = record.entry.spec();
+    for (int i = 0; i < spec.aliases_size(); ++i) {
+      const std::string& owner = owners.emplace(Folded(spec.aliases(i)), spec.id()).first->second;
+      if (owner == spec.id()) continue;
+      reading.faults.push_back(absl::StrCat(Kind::kFolder, "/", spec.id(), kExtension, ": aliases[", i,
+                                            "]: ", Quoted(spec.aliases(i)), " is a name of ", Quoted(owner), " too"));
+    }
+  }
+}
+
 void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
   std::string contents;
   for (const CatalogFile& file : files) {
@@ -114,6 +131,8 @@ void ReadFiles(const std::vector<CatalogFile>& files, Reading& reading) {
     if (folder == ModelKind::kFolder) ReadFile<ModelKind>(file, reading.bundle.models, reading);
     if (folder == kCalibrationsFolder) ReadCalibration(file, reading);
   }
+  CheckNames<HardwareKind>(reading.bundle.hardware, reading);
+  CheckNames<ModelKind>(reading.bundle.models, reading);
   for (const v1::CalibrationSpec& spec : reading.calibration_specs) {
     if (HasItsFamily(spec, reading.calibration_specs)) continue;
     reading.faults.push_back(absl::StrCat(kCalibrationsFolder, "/", spec.id(),

@@ -13,6 +13,7 @@ namespace foretoken::catalog {
 namespace {
 
 constexpr size_t kSuggestions = 3;
+constexpr size_t kFarthestSlip = 2;  // characters
 
 // Past this many edits an id is not what was meant.
 int FarthestSuggestion(std::string_view asked) { return static_cast<int>(asked.size()) / 2; }
@@ -56,25 +57,57 @@ int Distance(const std::string& asked, const std::string& asked_words, std::stri
   return contains ? edits / 8 : std::min(edits, 1 + EditDistance(asked_words, SortedWords(known)));
 }
 
+using Near = std::vector<std::pair<int, std::string_view>>;  // distance and id
+
+// The characters in which two texts differ, the beginning and the end that they share left out. Far cheaper than the
+// edit distance, because there are many aliases.
+size_t Slip(std::string_view a, std::string_view b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  size_t first = 0;
+  while (first < shorter && a[first] == b[first]) ++first;
+  size_t last = 0;
+  while (last < shorter - first && a[a.size() - 1 - last] == b[b.size() - 1 - last]) ++last;
+  return std::max(a.size(), b.size()) - first - last;
+}
+
+void AddAliases(std::string_view asked, const std::vector<KnownAlias>& aliases, Near& near) {
+  std::string name(asked);
+  absl::AsciiStrToLower(&name);
+  const size_t farthest = std::min(kFarthestSlip, name.size() / 2);
+  for (const auto& [alias, id] : aliases) {
+    const size_t slip = Slip(name, alias);
+    if (slip <= farthest) near.emplace_back(static_cast<int>(slip), id);
+  }
+}
+
+// The nearest ids, each once.
+std::vector<std::string> Nearest(Near near) {
+  std::sort(near.begin(), near.end());
+  std::vector<std::string> ids;
+  for (const auto& [distance, id] : near) {
+    if (ids.size() < kSuggestions && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.emplace_back(id);
+  }
+  return ids;
+}
+
 }  // namespace
 
-std::vector<std::string> ClosestIds(std::string_view asked, const std::vector<std::string_view>& known) {
+std::vector<std::string> ClosestIds(std::string_view asked, const std::vector<std::string_view>& known,
+                                    const std::vector<KnownAlias>& aliases) {
   const std::string id = AsId(asked);
   const std::string words = SortedWords(id);
-  std::vector<std::pair<int, std::string_view>> near;
+  Near near;
   for (const std::string_view candidate : known) {
     const int distance = Distance(id, words, candidate);
     if (distance <= FarthestSuggestion(id)) near.emplace_back(distance, candidate);
   }
-  const size_t count = std::min(kSuggestions, near.size());
-  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
-  std::vector<std::string> ids;
-  for (size_t i = 0; i < count; ++i) ids.emplace_back(near[i].second);
-  return ids;
+  AddAliases(asked, aliases, near);
+  return Nearest(std::move(near));
 }
 
-std::string DidYouMean(std::string_view asked, const std::vector<std::string_view>& known) {
-  const std::vector<std::string> closest = ClosestIds(asked, known);
+std::string DidYouMean(std::string_view asked, const std::vector<std::string_view>& known,
+                       const std::vector<KnownAlias>& aliases) {
+  const std::vector<std::string> closest = ClosestIds(asked, known, aliases);
   return closest.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(closest, ", "), "?");
 }
 

@@ -31,6 +31,7 @@ struct HardwareKind {
   static absl::StatusOr<const Record*> Find(const Snapshot& snapshot, std::string_view id) {
     return snapshot.FindHardware(id, kIdField);
   }
+  static const Record* LookUp(const Snapshot& snapshot, std::string_view name) { return snapshot.LookUpHardware(name); }
 };
 
 struct ModelKind {
@@ -51,6 +52,7 @@ struct ModelKind {
   static absl::StatusOr<const Record*> Find(const Snapshot& snapshot, std::string_view id) {
     return snapshot.FindModel(id, kIdField);
   }
+  static const Record* LookUp(const Snapshot& snapshot, std::string_view name) { return snapshot.LookUpModel(name); }
 };
 
 // The etag of a bundled entry: the start of its content's digest.

@@ -197,7 +197,8 @@ void Overlay::Note(const StoredEntry& entry, Changes<typename Kind::Record>& cha
 template <typename Kind>
 void Overlay::Merge(const Changes<typename Kind::Record>& changes,
                     std::shared_ptr<const Collection<typename Kind::Record>>& in) {
-  in = std::make_shared<const Collection<typename Kind::Record>>(Merged<typename Kind::Record>(in->records(), changes));
+  using Record = typename Kind::Record;
+  in = std::make_shared<const Collection<Record>>(Merged<Record>(in->records(), changes), &bundled(Kind()));
 }
 
 void Overlay::ResolveProfiles(const Changes<ModelRecord>& changed, Changes<HardwareRecord>& hardware) const {
@@ -209,7 +210,7 @@ void Overlay::ResolveProfiles(const Changes<ModelRecord>& changed, Changes<Hardw
   }
   for (auto& [id, record] : hardware) {
     record = WithResolvedProfiles(record, [this](const std::string& model_id) {
-      const ModelRecord* const found = models_->Find(model_id);
+      const ModelRecord* const found = models_->ById(model_id);
       return found == nullptr ? nullptr : &found->model;
     });
   }

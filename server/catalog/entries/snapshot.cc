@@ -1,10 +1,14 @@
 #include "server/catalog/entries/snapshot.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
 #include "server/catalog/entries/closest_ids.h"
+#include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/field_checker.h"
 
 namespace foretoken::catalog {
@@ -23,21 +27,50 @@ absl::Status Unknown(std::string_view what, std::string_view id, std::string_vie
   std::vector<std::string_view> known;
   known.reserve(collection.records().size());
   for (const auto& record : collection.records()) known.push_back(record->entry.spec().id());
-  return Refusal(Reason::kUnknownId, field, absl::StrCat("unknown ", name, " ", Quoted(id), DidYouMean(id, known)));
+  std::vector<KnownAlias> aliases;
+  aliases.reserve(collection.aliases().size());
+  for (const auto& [alias, record] : collection.aliases()) aliases.push_back({alias, record->entry.spec().id()});
+  return Refusal(Reason::kUnknownId, field,
+                 absl::StrCat("unknown ", name, " ", Quoted(id), DidYouMean(id, known, aliases)));
 }
 
 }  // namespace
 
 template <typename Record>
-Collection<Record>::Collection(std::vector<Pointer> records) : records_(std::move(records)) {
+Collection<Record>::Collection(std::vector<Pointer> records, const Collection* bundled) : records_(std::move(records)) {
   by_id_.reserve(records_.size());
   for (const Pointer& record : records_) by_id_.emplace(record->entry.spec().id(), record.get());
+  for (const Pointer& record : records_) {
+    if (record->entry.origin() == v1::ENTRY_ORIGIN_REGISTERED) AddAliases(*record, record.get());
+  }
+  for (const Pointer& record : bundled != nullptr ? bundled->records_ : records_) {
+    AddAliases(*record, ById(record->entry.spec().id()));
+  }
 }
 
 template <typename Record>
-const Record* Collection<Record>::Find(std::string_view id) const {
+void Collection<Record>::AddAliases(const Record& from, const Record* record) {
+  for (const std::string& alias : from.entry.spec().aliases()) {
+    std::string name = Folded(alias);
+    if (record != nullptr && !by_id_.contains(name)) by_alias_.try_emplace(std::move(name), record);
+  }
+}
+
+template <typename Record>
+const Record* Collection<Record>::ById(std::string_view id) const {
   const auto found = by_id_.find(absl::string_view(id.data(), id.size()));
   return found == by_id_.end() ? nullptr : found->second;
+}
+
+template <typename Record>
+const Record* Collection<Record>::Find(std::string_view name) const {
+  if (const Record* const found = ById(name); found != nullptr || name.size() > kMaxIdLength) return found;
+  std::array<char, kMaxIdLength> lower;
+  std::transform(name.begin(), name.end(), lower.begin(), [](char c) { return absl::ascii_tolower(c); });
+  const absl::string_view folded(lower.data(), name.size());
+  if (const Record* const found = ById({folded.data(), folded.size()})) return found;
+  const auto found = by_alias_.find(folded);
+  return found == by_alias_.end() ? nullptr : found->second;
 }
 
 template class Collection<HardwareRecord>;
@@ -52,14 +85,14 @@ Snapshot::Snapshot(std::shared_ptr<const Collection<HardwareRecord>> hardware,
       calibrations_(std::move(calibrations)),
       engines_(std::move(engines)) {}
 
-absl::StatusOr<const HardwareRecord*> Snapshot::FindHardware(std::string_view id, std::string_view field) const {
-  if (const HardwareRecord* found = hardware_->Find(id)) return found;
-  return Unknown("hardware", id, field, *hardware_);
+absl::StatusOr<const HardwareRecord*> Snapshot::FindHardware(std::string_view name, std::string_view field) const {
+  if (const HardwareRecord* found = hardware_->Find(name)) return found;
+  return Unknown("hardware", name, field, *hardware_);
 }
 
-absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view id, std::string_view field) const {
-  if (const ModelRecord* found = models_->Find(id)) return found;
-  return Unknown("model", id, field, *models_);
+absl::StatusOr<const ModelRecord*> Snapshot::FindModel(std::string_view name, std::string_view field) const {
+  if (const ModelRecord* found = models_->Find(name)) return found;
+  return Unknown("model", name, field, *models_);
 }
 
 const Calibration* Snapshot::FindCalibration(const Hardware& hardware, std::string_view catalog_id,
@@ -69,7 +102,7 @@ const Calibration* Snapshot::FindCalibration(const Hardware& hardware, std::stri
       foretoken::FindCalibration(hardware, catalog_id, calibrations(), engine, model_id, continuous);
   if (own != nullptr && own->of_kernels && !model.mixture_of_experts) own = calibrations().Find("", "", "", continuous);
   if (engine.empty() || (own != nullptr && !own->engine.empty())) return own;
-  const HardwareRecord* record = hardware_->Find(catalog_id);
+  const HardwareRecord* record = hardware_->ById(catalog_id);
   const std::string_view vendor = record == nullptr ? inline_vendor : std::string_view(record->entry.spec().vendor());
   const Calibration* relative = engines_->Nearest(hardware, vendor, engine, continuous);
   return relative != nullptr ? relative : own;

@@ -47,18 +47,28 @@ class Collection {
  public:
   using Pointer = std::shared_ptr<const Record>;
 
-  // REQUIRES: sorted by id, each id once.
-  explicit Collection(std::vector<Pointer> records);
+  // REQUIRES: sorted by id, each id once. `bundled`: the collection that `records` overlay, null where they are the
+  // bundled ones themselves. An id is always the name of its own entry. Where entries share an alias all the same, as
+  // when two replicas registered it at once, a registered one comes before a bundled one, then the lower id.
+  explicit Collection(std::vector<Pointer> records, const Collection* bundled = nullptr);
   Collection(const Collection&) = delete;  // the map points into the records
   Collection& operator=(const Collection&) = delete;
 
   const std::vector<Pointer>& records() const { return records_; }
-  // Null: there is none.
-  const Record* Find(std::string_view id) const;
+  // The record of exactly this id. Null: there is none.
+  const Record* ById(std::string_view id) const;
+  // The record of this id or alias, letters in either case. Null: there is none.
+  const Record* Find(std::string_view name) const;
+  // By alias, in lower case.
+  const absl::flat_hash_map<std::string, const Record*>& aliases() const { return by_alias_; }
 
  private:
+  // Makes the aliases of `from` names of `record`, unless they are taken.
+  void AddAliases(const Record& from, const Record* record);
+
   std::vector<Pointer> records_;
   absl::flat_hash_map<absl::string_view, const Record*> by_id_;
+  absl::flat_hash_map<std::string, const Record*> by_alias_;
 };
 
 class Snapshot {
@@ -67,11 +77,14 @@ class Snapshot {
            std::shared_ptr<const Collection<ModelRecord>> models, v1::CatalogRevision revision,
            std::shared_ptr<const ShippedCalibrations> calibrations, std::shared_ptr<const Engines> engines);
 
-  // The entry of this id.
+  // The entry of this id or alias, letters in either case.
   //
   // Errors, about `field`: kUnknownId (NOT_FOUND) naming the closest ids; kInvalidField where it is too long to be one.
-  absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view id, std::string_view field) const;
-  absl::StatusOr<const ModelRecord*> FindModel(std::string_view id, std::string_view field) const;
+  absl::StatusOr<const HardwareRecord*> FindHardware(std::string_view name, std::string_view field) const;
+  absl::StatusOr<const ModelRecord*> FindModel(std::string_view name, std::string_view field) const;
+  // The same where nobody is told of an unknown name. Null: there is none.
+  const HardwareRecord* LookUpHardware(std::string_view name) const { return hardware_->Find(name); }
+  const ModelRecord* LookUpModel(std::string_view name) const { return models_->Find(name); }
 
   // The shipped calibrations. Registered ones are with their hardware.
   const Calibrations& calibrations() const { return calibrations_->parsed; }

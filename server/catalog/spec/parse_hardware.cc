@@ -1,6 +1,7 @@
 #include <google/protobuf/repeated_field.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/calibration_spec.h"
 #include "server/catalog/spec/field_checker.h"
 #include "server/catalog/spec/parse.h"
@@ -174,6 +175,7 @@ void ParseLinks(FieldChecker& checks, const v1::HardwareSpec& spec, Hardware& ha
 absl::Status CheckCounts(const v1::HardwareSpec& spec) {
   std::vector<FieldViolation> violations;
   FieldChecker checks("", violations);
+  checks.Size("aliases", spec.aliases_size(), kMaxAliases);
   checks.Size("linear_profiles", spec.linear_profiles_size(), kMaxProfiles);
   checks.Size("calibrations", spec.calibrations_size(), kMaxCalibrations);
   return InvalidFields(violations);
@@ -195,6 +197,7 @@ absl::StatusOr<Hardware> ParseHardware(const v1::HardwareSpec& spec) {
   std::vector<FieldViolation> violations;
   FieldChecker checks("", violations);
   if (!spec.id().empty()) checks.Id("id", spec.id());
+  CheckAliases(checks, spec.id(), spec.aliases());
   checks.Enum("kind", spec.kind(), v1::HardwareKind_MAX);
   if (spec.has_launch_year()) checks.Int("launch_year", spec.launch_year(), 1970, 2100);
   Hardware hardware{.id = spec.id()};

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/field_checker.h"
 #include "server/catalog/spec/parse.h"
 
@@ -224,6 +225,7 @@ absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec) {
   std::vector<FieldViolation> violations;
   FieldChecker checks("", violations);
   if (!spec.id().empty()) checks.Id("id", spec.id());
+  CheckAliases(checks, spec.id(), spec.aliases());
   Model model{.id = spec.id(), .unsupported_reason = spec.unsupported_reason()};
   model.num_hidden_layers = checks.Int("num_hidden_layers", spec.num_hidden_layers(), 1, kMaxLayers);
   model.hidden_size = checks.Int("hidden_size", spec.hidden_size(), 1, kMaxWidth);

@@ -13,6 +13,17 @@
 namespace foretoken::rpc {
 namespace {
 
+// The spec with ids where its profiles and calibrations name models by aliases: it outlives the aliases.
+v1::HardwareSpec WithModelIds(v1::HardwareSpec spec, const catalog::Snapshot& snapshot) {
+  const auto resolve = [&snapshot](auto& message) {
+    const catalog::ModelRecord* const model = snapshot.LookUpModel(message.model_id());
+    if (model != nullptr) message.set_model_id(model->entry.spec().id());
+  };
+  for (v1::LinearProfile& profile : *spec.mutable_linear_profiles()) resolve(profile);
+  for (v1::CalibrationSpec& calibration : *spec.mutable_calibrations()) resolve(calibration);
+  return spec;
+}
+
 absl::Status GaveUp() { return absl::CancelledError("the caller gave up; nothing was written"); }
 
 template <typename Request, typename Response>
@@ -35,8 +46,9 @@ absl::Status HardwareRegistration::Prepare(Caller caller, Cancelled cancelled) {
   if (absl::Status status = catalog::CheckCounts(request_.spec()); !status.ok()) {
     return WithFieldPrefix(status, "spec.");
   }
-  draft_.emplace(request_.spec());
-  absl::Status status = CheckRegistration(request_, draft_->hardware(), *catalog_.snapshot());
+  const auto snapshot = catalog_.snapshot();
+  draft_.emplace(WithModelIds(request_.spec(), *snapshot));
+  absl::Status status = CheckRegistration(request_, draft_->hardware(), *snapshot);
   if (!status.ok()) return status;
   if (cancelled()) return GaveUp();  // it waited for a thread
   if (request_.samples().empty()) return absl::OkStatus();

@@ -19,7 +19,7 @@ namespace {
 absl::StatusOr<std::optional<LinearProfile>> TryProfile(const v1::RegisterHardwareRequest& request,
                                                         const std::vector<Sample>& samples, v1::HardwareSpec& spec,
                                                         v1::ProfileReport& report) {
-  if (!ShareOneProfile(request)) return std::nullopt;
+  if (!ShareOneProfile(request, samples)) return std::nullopt;
   absl::StatusOr<LinearProfile> profile = LearnProfile(samples, spec, report);
   if (profile.ok()) return *std::move(profile);
   if (DetailOf(profile.status()).reason == Reason::kInsufficientSamples) return std::nullopt;

@@ -89,12 +89,15 @@ void ReplaceProfile(v1::LinearProfile profile, v1::HardwareSpec& spec) {
 
 }  // namespace
 
-bool ShareOneProfile(const v1::RegisterHardwareRequest& request) {
-  const v1::ProfileSample& first = request.samples(0);
-  return std::all_of(request.samples().begin(), request.samples().end(), [&first](const v1::ProfileSample& sample) {
-    return sample.batching_policy() != v1::BATCHING_POLICY_CONTINUOUS && sample.model_id() == first.model_id() &&
-           google::protobuf::util::MessageDifferencer::Equals(sample.deployment(), first.deployment());
-  });
+bool ShareOneProfile(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples) {
+  const Model* const model = samples.front().scenario.model;
+  const v1::Deployment& deployment = request.samples(0).deployment();
+  return std::all_of(samples.begin(), samples.end(),
+                     [model](const Sample& sample) { return sample.scenario.model == model; }) &&
+         std::all_of(request.samples().begin(), request.samples().end(), [&](const v1::ProfileSample& sample) {
+           return sample.batching_policy() != v1::BATCHING_POLICY_CONTINUOUS &&
+                  google::protobuf::util::MessageDifferencer::Equals(sample.deployment(), deployment);
+         });
 }
 
 absl::StatusOr<LinearProfile> LearnProfile(const std::vector<Sample>& samples, v1::HardwareSpec& spec,

@@ -11,8 +11,9 @@
 
 namespace foretoken::rpc {
 
-// Whether one linear profile can describe all samples: static batches of one model and deployment.
-bool ShareOneProfile(const v1::RegisterHardwareRequest& request);
+// Whether one linear profile can describe all samples: static batches of one model and deployment. `samples` are those
+// of the request. REQUIRES: there are some.
+bool ShareOneProfile(const v1::RegisterHardwareRequest& request, const std::vector<Sample>& samples);
 
 // Regresses the samples, puts the profile into `spec` (in place of one of the same model, engine and deployment) and
 // fills `report`. REQUIRES: there are samples, and they share one profile.

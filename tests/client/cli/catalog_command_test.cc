@@ -24,6 +24,13 @@ TEST_F(CatalogCommandTest, ListTurnsThePages) {
   EXPECT_EQ(Run({"list", "hardware", "b", "--ids"}).out, "gpu-b\n");
 }
 
+TEST_F(CatalogCommandTest, ListNamesEachIdWithItsAliases) {
+  server_.catalog.model.mutable_spec()->add_aliases("acme/A Model");
+  server_.catalog.model.mutable_spec()->add_aliases("acme/B");
+  EXPECT_EQ(Run({"list", "models", "--names"}).out, "large\nacme/A Model\nacme/B\nsmall\nacme/A Model\nacme/B\n");
+  EXPECT_EQ(Run({"list", "calibrations", "--names"}).out, "gpu-a.vllm\n");
+}
+
 TEST_F(CatalogCommandTest, WhatIsNotKnownIsADash) {
   EXPECT_EQ(Run({"list", "hardware"}).out,
             "id     memory  bandwidth  16-bit peak  link  profiles  origin\n"

@@ -26,8 +26,8 @@ v1::ModelSpec CatalogEntry(const std::string& id) {
 
 // Without what a config.json does not say, and with what it says by silence spelled out.
 v1::ModelSpec Comparable(v1::ModelSpec spec) {
-  for (const char* field : {"id", "hf_id", "family", "parameter_count", "active_parameter_count", "sources", "notes",
-                            "unsupported_reason"}) {
+  for (const char* field : {"id", "hf_id", "aliases", "family", "parameter_count", "active_parameter_count", "sources",
+                            "notes", "unsupported_reason"}) {
     spec.GetReflection()->ClearField(&spec, spec.GetDescriptor()->FindFieldByName(field));
   }
   if (spec.attention_type() != v1::ATTENTION_TYPE_MLA) spec.clear_attention_type();
