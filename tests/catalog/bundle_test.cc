@@ -57,6 +57,19 @@ TEST(BundledCatalogTest, HoldsWhatThePeopleWhoAskExpect) {
   }));
 }
 
+// Two GPUs whose power no source states.
+TEST(BundledCatalogTest, EveryGpuStatesItsLinkAndItsPower) {
+  const Bundle bundle = *LoadBundle(SourcePath("catalogs"));
+  std::vector<std::string> without_link, without_power;
+  for (const HardwareRecord& record : bundle.hardware) {
+    if (record.entry.spec().kind() != v1::HARDWARE_KIND_GPU) continue;
+    if (!record.hardware.interconnect) without_link.push_back(record.hardware.id);
+    if (!record.hardware.tdp_watts) without_power.push_back(record.hardware.id);
+  }
+  EXPECT_THAT(without_link, IsEmpty());
+  EXPECT_THAT(without_power, ElementsAreArray({"amd-mi455x-432gb", "nvidia-dgx-station-gb300-252gb"}));
+}
+
 TEST(EmbeddedCatalogTest, IsTheFolder) {
   const Bundle embedded = *LoadEmbeddedBundle();
   const Bundle folder = *LoadBundle(SourcePath("catalogs"));
