@@ -200,6 +200,15 @@ TEST(BundledAliasesTest, EachNamesItsEntry) {
   EXPECT_GE(aliases, 350);
 }
 
+// Of a name that could mean several entries the closest ids are told.
+TEST(BundledAliasesTest, AnAmbiguousNameIsOfNoEntry) {
+  const auto snapshot = Overlay(*LoadEmbeddedBundle()).MakeSnapshot();
+  for (const char* name : {"h100", "a100", "v100", "h200", "gaudi3"}) {
+    const absl::Status status = snapshot->FindHardware(name, "").status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("-", name, "-"))) << name;
+  }
+}
+
 TEST(BundledAliasesTest, NamesThatPeopleUse) {
   const auto snapshot = Overlay(*LoadEmbeddedBundle()).MakeSnapshot();
   for (const auto& [name, id] : {std::pair("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm-80gb"),

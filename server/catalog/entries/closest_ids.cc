@@ -97,11 +97,13 @@ std::vector<std::string> ClosestIds(std::string_view asked, const std::vector<st
   const std::string id = AsId(asked);
   const std::string words = SortedWords(id);
   Near near;
+  bool is_part = false;
   for (const std::string_view candidate : known) {
     const int distance = Distance(id, words, candidate);
     if (distance <= FarthestSuggestion(id)) near.emplace_back(distance, candidate);
+    is_part = is_part || (!id.empty() && candidate.find(id) != candidate.npos);
   }
-  AddAliases(asked, aliases, near);
+  if (!is_part) AddAliases(asked, aliases, near);  // "h100" is part of ids, and no slip of "b100"
   return Nearest(std::move(near));
 }
 

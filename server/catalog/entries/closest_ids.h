@@ -17,7 +17,7 @@ struct KnownAlias {
 // The ids of `known` that are nearest to `asked`, at most three, nearest first; none past half as many edits as `asked`
 // has characters. Case, the owner before a '/', and the order of words between '-' do not matter. Takes a time that
 // grows with the length of `asked` and the number of ids. An alias is near if it differs in one place, by two
-// characters and half of `asked` at most.
+// characters and half of `asked` at most, and if `asked` is part of no id.
 std::vector<std::string> ClosestIds(std::string_view asked, const std::vector<std::string_view>& known,
                                     const std::vector<KnownAlias>& aliases = {});
 
