@@ -19,7 +19,7 @@ _foretoken() {
     --model) words=$(_foretoken_ids models) ;;
     --hardware) words=$(_foretoken_ids hardware) ;;
     --output) words='text json csv' ;;
-    --scenario|--samples|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario|--samples|--kernels|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
   if [ -z "$words" ]; then
     if [ "$COMP_CWORD" = 1 ]; then words='@COMMANDS@'
