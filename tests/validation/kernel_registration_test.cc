@@ -104,8 +104,7 @@ TEST(KernelRegistrationTest, KernelsOfADevicePredictItsKernelsBetterThanOtherDev
   }
   RecordProperty("errors", std::to_string(by_transfer) + " to " + std::to_string(by_kernels));
   EXPECT_EQ(devices.size(), 42u);
-  EXPECT_NEAR(by_transfer, 0.25, 0.02);
-  EXPECT_NEAR(by_kernels, 0.16, 0.01);
+  EXPECT_LT(by_kernels, 0.7 * by_transfer) << by_kernels << " of " << by_transfer;
 }
 
 }  // namespace
