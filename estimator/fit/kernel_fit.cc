@@ -49,7 +49,8 @@ std::optional<std::string> KernelFault(const KernelSample& sample) {
   return absl::StrFormat("%.3g s; the hardware cannot be faster than %.3g s", measured, floor);
 }
 
-KernelFit FitKernels(const Efficiencies& parent, const std::vector<KernelSample>& samples, MatrixFormat format) {
+KernelFit FitKernels(const Efficiencies& parent, const std::vector<KernelSample>& samples, MatrixFormat format,
+                     Cancelled cancelled) {
   const auto rows = static_cast<Eigen::Index>(samples.size());
   const auto misses = [&samples, rows](const Efficiencies& efficiencies) {
     VectorXd logs(rows);
@@ -65,7 +66,8 @@ KernelFit FitKernels(const Efficiencies& parent, const std::vector<KernelSample>
   parameters.push_back(kStart);
   Efficiencies first = parent;
   Set(kStart, kUsualStart.value(), first);
-  const FitResult fit = Fit(first, parameters, {misses, VectorXd::Ones(rows)}, kHardwareFitOptions, NeverCancelled);
+  const FitResult fit = Fit(first, parameters, {misses, VectorXd::Ones(rows)}, kHardwareFitOptions, cancelled);
+  if (fit.log_deviations.empty()) return {.efficiencies = parent};
   KernelFit result{fit.efficiencies, fit.log_deviations, Seconds(Get(fit.efficiencies, kStart))};
   result.efficiencies.microbenchmark_start = parent.microbenchmark_start;
   result.log_deviations.pop_back();

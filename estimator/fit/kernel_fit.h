@@ -38,8 +38,9 @@ struct KernelFit {
 };
 
 // The constants of one format that explain `samples` best, given those of their `parent`. REQUIRES: all samples are of
-// this format and without a fault.
-KernelFit FitKernels(const Efficiencies& parent, const std::vector<KernelSample>& samples, MatrixFormat format);
+// this format and without a fault. Once `cancelled` returns true, the result is to be discarded.
+KernelFit FitKernels(const Efficiencies& parent, const std::vector<KernelSample>& samples, MatrixFormat format,
+                     Cancelled cancelled = NeverCancelled);
 
 }  // namespace foretoken
 

@@ -84,7 +84,7 @@ void HideServer(v1::GetCatalogStatusResponse& response) {
 
 }  // namespace
 
-// Without samples there is nothing to compute, and Write follows Prepare at once.
+// Without samples and kernels there is nothing to compute, and Write follows Prepare at once.
 Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHardwareRequest* request,
                                           v1::RegisterHardwareResponse* response) {
   const auto registration = std::make_shared<HardwareRegistration>(*request, *deps_.catalog, *response);
@@ -98,7 +98,7 @@ Reactor* CatalogService::RegisterHardware(Context* context, const v1::RegisterHa
   };
   const auto write = [=](const Call& call) { return registration->Write([&call] { return call.Cancelled(); }); };
   std::vector<CallStage> stages = {AtStore(deps_, prepare), AtStore(deps_, write)};
-  const auto samples = static_cast<double>(request->samples_size());
+  const double samples = static_cast<double>(request->samples_size()) + static_cast<double>(request->kernels_size());
   if (samples > 0) stages.insert(stages.begin() + 1, CallStage{deps_.work, work::JobKind::kFit, samples, learn});
   return ServeInStages(context, request, deps_, std::move(stages));
 }

@@ -184,7 +184,7 @@ TEST_F(LearnTest, AStatedProfileIsNotFasterThanLight) {
   EXPECT_THAT(PartsOf(Send(request)).fields, testing::ElementsAre("spec.linear_profiles[0].prefill_tokens_per_second"));
   request.mutable_spec()->mutable_linear_profiles(0)->set_prefill_tokens_per_second(1e4);
   // A profile counts all experts, of which a token reads two in eight.
-  request.mutable_spec()->mutable_linear_profiles(0)->set_model_id("mixtral-8x7b-v0.1");
+  request.mutable_spec()->mutable_linear_profiles(0)->set_model_id("mixtral-8x7b");
   request.mutable_spec()->mutable_linear_profiles(0)->set_effective_bandwidth_bytes_per_second(4e12);
   EXPECT_TRUE(Send(request).ok());
   request.mutable_spec()->mutable_linear_profiles(0)->set_tensor_parallel(2);

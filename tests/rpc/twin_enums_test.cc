@@ -22,6 +22,7 @@ const std::map<std::string, std::string>& WithoutATwin() {
   static const auto& reasons = *new std::map<std::string, std::string>{
       {"AttentionType", "checked against the numbers of heads, and not kept"},
       {"CalibrationLevel", "follows from what a calibration names"},
+      {"CalibrationBasis", "a registration's own, in the API's words"},
       {"EntryOrigin", "the catalog's own, in the API's words"},
       {"FrontierMetric", "a sweep's own, in the API's words"},
       {"HardwareKind", "for people; the core model does not ask"},

@@ -21,7 +21,7 @@ _foretoken() {
     --model) kind=models ;;
     --hardware) kind=hardware ;;
     --output) words='text json csv' ;;
-    --scenario|--samples|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario|--samples|--kernels|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
   if [ -z "$words$kind" ]; then
     if [ "$COMP_CWORD" = 1 ]; then words='@COMMANDS@'

@@ -13,6 +13,7 @@ namespace {
 struct Options {
   std::string file;
   std::string samples;
+  std::string kernels;
   RegistrationFlags flags;
 };
 
@@ -25,6 +26,9 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
     status = rows.ok() ? AddSamples(*rows, request) : rows.status();
     if (!status.ok()) return status;
   }
+  const absl::StatusOr<std::vector<KernelRow>> kernels = ReadKernels(options.kernels, session);
+  status = kernels.ok() ? AddKernels(*kernels, request) : kernels.status();
+  if (!status.ok()) return status;
   options.flags.Fill(request);
   return request;
 }
@@ -49,11 +53,13 @@ void AddRegisterHardware(CLI::App& app, Action& chosen) {
   command->footer(
       "FILE is a foretoken.v1.HardwareSpec, as `foretoken get hardware ID` prints one.\n"
       "Measurements give one calibration of the core model per engine. If all are of one model and deployment,\n"
-      "they also give a linear profile. The report shows how well both fit. For hardware of the catalog use\n"
+      "they also give a linear profile. Kernels timed alone give the constants of their operators, before any model\n"
+      "runs on the hardware. The report shows how well all of them fit. For hardware of the catalog use\n"
       "`foretoken fit`.");
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
   command->add_option("--samples", options->samples, "Measurements as CSV (docs/cli.md)")->type_name("FILE.csv");
+  command->add_option("--kernels", options->kernels, "Kernels timed alone as CSV (docs/cli.md)")->type_name("FILE.csv");
   options->flags.AddTo(*command);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

@@ -12,7 +12,7 @@
 namespace foretoken::cli {
 namespace {
 
-constexpr int kMostLines = 10;  // of measurements and of moved predictions; JSON has all
+constexpr int kMostLines = 10;  // of measurements, kernels and moved predictions; JSON has all
 
 std::string MetricName(v1::LatencyMetric metric) {
   switch (metric) {
@@ -40,6 +40,7 @@ std::string HeldOut(const v1::CalibrationError& error) {
 }
 
 std::string ErrorsText(const v1::CalibrationSpec& calibration, const Terminal& terminal) {
+  if (calibration.errors().empty()) return "";
   Table table({{"metric"},
                {"measurements", Align::kRight},
                {"median error", Align::kRight},
@@ -73,15 +74,51 @@ std::string ParametersText(const v1::CalibrationSpec& calibration, const Termina
   return table.Render(terminal, 2);
 }
 
-std::string SamplesText(const char* what, const google::protobuf::RepeatedPtrField<v1::RejectedSample>& samples,
+// Of the calibration's kernels; empty: it has none.
+std::string KernelsText(const v1::CalibrationReport& report, const std::string& id, const Terminal& terminal) {
+  Table table({{"kernels"},
+               {"format"},
+               {"measurements", Align::kRight},
+               {"prior's error", Align::kRight},
+               {"median error", Align::kRight},
+               {"start", Align::kRight}});
+  for (const v1::KernelError& error : report.kernel_errors()) {
+    if (error.calibration_id() != id) continue;
+    table.AddRow({error.kernel(), error.format(), absl::StrCat(error.num_kernels()),
+                  FormatPercent(error.parent_median_ape()), FormatPercent(error.in_sample_median_ape()),
+                  FormatSeconds(error.start_seconds())});
+  }
+  return table.empty() ? "" : table.Render(terminal, 2);
+}
+
+// What it was fitted to: "12 measurements", "240 kernels", or both.
+std::string CountsText(const v1::CalibrationSpec& calibration) {
+  if (calibration.kernels_used() == 0) return absl::StrCat(calibration.samples_used(), " measurements");
+  const std::string kernels = absl::StrCat(calibration.kernels_used(), " kernels");
+  if (calibration.samples_used() == 0) return kernels;
+  return absl::StrCat(calibration.samples_used(), " measurements, ", kernels);
+}
+
+// What it rests on, where kernels have a part in it.
+std::string EvidenceText(const v1::CalibrationReport& report, const v1::CalibrationSpec& calibration) {
+  if (calibration.kernels_used() == 0) return "";
+  for (const v1::CalibrationEvidence& evidence : report.evidence()) {
+    if (evidence.calibration_id() != calibration.id()) continue;
+    return absl::StrCat("  ", client::Printable(evidence.description()), "\n");
+  }
+  return "";
+}
+
+std::string SamplesText(const char* what, const char* kind,
+                        const google::protobuf::RepeatedPtrField<v1::RejectedSample>& samples,
                         const Terminal& terminal) {
   std::string text;
   for (int i = 0; i < std::min(samples.size(), kMostLines); ++i) {
-    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " measurement ", samples[i].index(), ": ",
+    absl::StrAppend(&text, terminal.Paint(what, Look::kWarn), " ", kind, " ", samples[i].index(), ": ",
                     client::Printable(samples[i].reason()), "\n");
   }
   if (samples.size() > kMostLines)
-    absl::StrAppend(&text, what, " ", samples.size() - kMostLines, " more measurements\n");
+    absl::StrAppend(&text, what, " ", samples.size() - kMostLines, " more ", kind, "s\n");
   return text;
 }
 
@@ -123,12 +160,15 @@ std::string MovedText(const v1::CalibrationReport& report, const Terminal& termi
 std::string CalibrationText(const v1::CalibrationReport& report, const Terminal& terminal) {
   std::string text;
   for (const v1::CalibrationSpec& calibration : report.calibrations()) {
-    absl::StrAppend(&text, "\n", terminal.Paint(calibration.id(), Look::kBold), "  ", calibration.samples_used(),
-                    " measurements, prior: ", calibration.parent().empty() ? "generic" : calibration.parent(), "\n",
-                    ErrorsText(calibration, terminal), "\n", ParametersText(calibration, terminal));
+    absl::StrAppend(&text, "\n", terminal.Paint(calibration.id(), Look::kBold), "  ", CountsText(calibration),
+                    ", prior: ", calibration.parent().empty() ? "generic" : calibration.parent(), "\n",
+                    EvidenceText(report, calibration), ErrorsText(calibration, terminal),
+                    KernelsText(report, calibration.id(), terminal), "\n", ParametersText(calibration, terminal));
   }
-  absl::StrAppend(&text, SamplesText("rejected", report.rejected(), terminal),
-                  SamplesText("suspicious", report.suspicious(), terminal));
+  absl::StrAppend(&text, SamplesText("rejected", "measurement", report.rejected(), terminal),
+                  SamplesText("suspicious", "measurement", report.suspicious(), terminal),
+                  SamplesText("rejected", "kernel", report.rejected_kernels(), terminal),
+                  SamplesText("suspicious", "kernel", report.suspicious_kernels(), terminal));
   return report.num_probes() == 0 ? text : text + MovedText(report, terminal);
 }
 
@@ -143,6 +183,10 @@ std::string CalibrationCsv(const v1::CalibrationReport& report) {
                       absl::StrCat(error.in_sample_median_ape()), held_out, absl::StrCat(error.in_sample_mean_ape()),
                       absl::StrCat(error.in_sample_bias())});
     }
+  }
+  for (const v1::KernelError& error : report.kernel_errors()) {
+    csv += CsvLine({error.calibration_id(), absl::StrCat(error.kernel(), ".", error.format()),
+                    absl::StrCat(error.num_kernels()), absl::StrCat(error.in_sample_median_ape()), "", "", ""});
   }
   return csv;
 }

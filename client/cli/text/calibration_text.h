@@ -9,11 +9,11 @@
 
 namespace foretoken::cli {
 
-// For people: errors, bands and parameters of each calibration, rejected measurements with the reason, and the
-// predictions that change most.
+// For people: errors, bands and parameters of each calibration, what it rests on, rejected measurements with the
+// reason, and the predictions that change most.
 std::string CalibrationText(const v1::CalibrationReport& report, const Terminal& terminal);
 
-// The errors alone, one line per calibration and metric.
+// The errors alone, one line per calibration and metric, or kind and format of kernels.
 std::string CalibrationCsv(const v1::CalibrationReport& report);
 
 }  // namespace foretoken::cli

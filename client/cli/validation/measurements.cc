@@ -1,17 +1,13 @@
 #include "client/cli/validation/measurements.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
-#include <set>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/enum_text.h"
+#include "client/cli/validation/row_reader.h"
 
 namespace foretoken::cli {
 namespace {
@@ -48,93 +44,13 @@ const std::vector<std::string>& Known() {
   return columns;
 }
 
+constexpr const char* kNeeded[] = {"hardware", "model", "batch_size", "prompt_tokens", "output_tokens"};
+
 // Read, and used by no estimate yet.
 constexpr const char* kUnused[] = {"requests", "max_num_seqs", "scheduler"};
 
 // How engines order prompts and decodes: vLLM, SGLang, TensorRT-LLM.
 constexpr const char* kSchedulers[] = {"mixed", "prefill_first", "in_flight"};
-
-// One row's cells by column name; gathers what is wrong with them.
-class RowReader {
- public:
-  RowReader(const std::vector<std::string>& columns, const std::vector<std::string>& cells) {
-    if (cells.size() != columns.size()) {
-      Fault(absl::StrCat(cells.size(), " cells; allowed ", columns.size()));
-    }
-    for (size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
-      cells_[columns[i]] = std::string(absl::StripAsciiWhitespace(cells[i]));
-    }
-  }
-
-  std::string Text(const std::string& column) { return cells_[column]; }
-
-  std::string Required(const std::string& column) {
-    if (Text(column).empty()) Fault(absl::StrCat(column, " is blank"));
-    return Text(column);
-  }
-
-  // A whole number; nothing when blank.
-  std::optional<int32_t> Whole(const std::string& column, int32_t least) {
-    const std::string text = Text(column);
-    if (text.empty()) return std::nullopt;
-    int32_t number;
-    if (absl::SimpleAtoi(text, &number) && number >= least) return number;
-    Fault(absl::StrCat(column, " \"", text, "\"; allowed: a whole number of at least ", least));
-    return std::nullopt;
-  }
-
-  int32_t RequiredWhole(const std::string& column, int32_t least) {
-    Required(column);
-    return Whole(column, least).value_or(least);
-  }
-
-  // A number of `unit` above 0; nothing when blank.
-  std::optional<double> Positive(const std::string& column, const char* unit) {
-    const std::string text = Text(column);
-    if (text.empty()) return std::nullopt;
-    double number;
-    if (absl::SimpleAtod(text, &number) && std::isfinite(number) && number > 0) return number;
-    Fault(absl::StrCat(column, " \"", text, "\"; allowed: finite ", unit, " above 0"));
-    return std::nullopt;
-  }
-
-  std::optional<double> Time(const std::string& column) { return Positive(column, "seconds"); }
-
-  // Above 0 to 1; nothing when blank.
-  std::optional<double> Share(const std::string& column) {
-    const std::string text = Text(column);
-    if (text.empty()) return std::nullopt;
-    double number;
-    if (absl::SimpleAtod(text, &number) && number > 0 && number <= 1) return number;
-    Fault(absl::StrCat(column, " \"", text, "\"; allowed: above 0 to 1"));
-    return std::nullopt;
-  }
-
-  v1::Dtype Dtype(const std::string& column) {
-    const std::string text = Text(column);
-    if (text.empty()) return v1::DTYPE_UNSPECIFIED;
-    const std::optional<int> dtype = ParseEnum(*v1::Dtype_descriptor(), text);
-    if (!dtype.has_value()) {
-      Fault(absl::StrCat(column, " \"", text, "\"; allowed: ", EnumChoices(*v1::Dtype_descriptor())));
-    }
-    return static_cast<v1::Dtype>(dtype.value_or(0));
-  }
-
-  void Fault(const std::string& text) { faults_.push_back(text); }
-
-  absl::Status status() const {
-    return faults_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults_, "; "));
-  }
-
- private:
-  std::map<std::string, std::string> cells_;
-  std::vector<std::string> faults_;
-};
-
-std::string Engine(RowReader& row) {
-  const std::string version = row.Text("engine_version");
-  return absl::StrCat(row.Text("engine"), version.empty() ? "" : "@", version);
-}
 
 v1::Deployment ReadDeployment(RowReader& row) {
   v1::Deployment deployment;
@@ -146,7 +62,7 @@ v1::Deployment ReadDeployment(RowReader& row) {
   deployment.set_weight_dtype(row.Dtype("weight_dtype"));
   deployment.set_activation_dtype(row.Dtype("activation_dtype"));
   deployment.set_kv_cache_dtype(row.Dtype("kv_cache_dtype"));
-  deployment.set_engine(Engine(row));
+  deployment.set_engine(EngineOf(row));
   std::optional<int32_t> chunk = row.Whole("prefill_chunk_tokens", 1);
   const std::optional<int32_t> batched = row.Whole("max_num_batched_tokens", 1);
   if (!chunk.has_value()) chunk = batched;
@@ -209,33 +125,12 @@ std::vector<std::string> UnusedOf(const std::vector<std::string>& columns, const
   return unused;
 }
 
-absl::Status CheckColumns(const std::string& file, const std::vector<std::string>& columns) {
-  std::vector<std::string> faults;
-  for (const std::string& column : std::set<std::string>(columns.begin(), columns.end())) {
-    const auto times = std::count(columns.begin(), columns.end(), column);
-    const bool known = std::count(Known().begin(), Known().end(), column) > 0;
-    if (!known) faults.push_back(absl::StrCat("unknown column \"", column, "\""));
-    if (known && times > 1) faults.push_back(absl::StrCat("column \"", column, "\" stands twice"));
-  }
-  for (const char* needed : {"hardware", "model", "batch_size", "prompt_tokens", "output_tokens"}) {
-    const bool there = std::count(columns.begin(), columns.end(), needed) > 0;
-    if (!there) faults.push_back(absl::StrCat("no column \"", needed, "\""));
-  }
-  if (faults.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ":1: ", absl::StrJoin(faults, ", "), "; allowed: ", absl::StrJoin(Known(), ", ")));
-}
-
 }  // namespace
 
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in) {
   CsvReader reader(in);
-  const std::optional<CsvRecord> header = reader.Next();
-  if (!header.has_value()) return absl::InvalidArgumentError(absl::StrCat(file, ": is empty; a header line is needed"));
-  absl::Status status = CheckQuotes(*header);
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", status.message()));
-  status = CheckColumns(file, header->cells);
-  if (!status.ok()) return status;
+  const absl::StatusOr<CsvRecord> header = ReadHeader(file, Known(), kNeeded, reader);
+  if (!header.ok()) return header.status();
   MeasurementFile result{.columns = header->cells, .rows = {}, .unused = {}};
   while (const std::optional<CsvRecord> record = reader.Next()) {
     RowReader row(header->cells, record->cells);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/session.h"
+#include "client/cli/validation/kernels.h"
 #include "client/cli/validation/measurements.h"
 #include "foretoken/v1/catalog_service.pb.h"
 
@@ -18,8 +19,14 @@ namespace foretoken::cli {
 // row is named.
 absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, const Session& session);
 
+// Likewise of a CSV of kernels. An empty name gives no rows.
+absl::StatusOr<std::vector<KernelRow>> ReadKernels(const std::string& file, const Session& session);
+
 // Puts the rows into the request as its samples. Errors: INVALID_ARGUMENT: rows of other hardware than its spec's.
 absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwareRequest& request);
+
+// Puts the rows into the request as its kernels. Errors: as AddSamples.
+absl::Status AddKernels(const std::vector<KernelRow>& rows, v1::RegisterHardwareRequest& request);
 
 }  // namespace foretoken::cli
 

@@ -29,16 +29,13 @@ void WriteParameter(const Parameter& parameter, const Efficiencies& prior, const
 }
 
 void WriteParameters(const Efficiencies& prior, double freedom, const FitResult& fit, v1::CalibrationSpec& spec) {
-  for (size_t i = 0; i < RunParameters().size(); ++i) {
-    const Parameter& parameter = RunParameters()[i];
-    WriteParameter(parameter, prior, fit.efficiencies, {freedom * parameter.log_deviation, fit.log_deviations[i]},
-                   spec);
-  }
   const Efficiencies& generic = GenericPriorOf(spec.continuous());
-  for (const Parameter& parameter : KernelParameters()) {
-    if (Get(fit.efficiencies, parameter) == Get(generic, parameter)) continue;
+  for (size_t i = 0; i < Parameters().size(); ++i) {
+    const Parameter& parameter = Parameters()[i];
+    const double fitted = i < fit.log_deviations.size() ? fit.log_deviations[i] : 0;
+    if (fitted == 0 && Get(fit.efficiencies, parameter) == Get(generic, parameter)) continue;
     const double deviation = freedom * parameter.log_deviation;
-    WriteParameter(parameter, prior, fit.efficiencies, {deviation, deviation}, spec);
+    WriteParameter(parameter, prior, fit.efficiencies, {deviation, fitted == 0 ? deviation : fitted}, spec);
   }
 }
 

@@ -37,7 +37,8 @@ struct ParameterDeviations {
 void WriteParameter(const Parameter& parameter, const Efficiencies& prior, const Efficiencies& fitted,
                     ParameterDeviations deviations, v1::CalibrationSpec& spec);
 
-// Every parameter beside the prior that it was drawn to, with `freedom` times the parameters' deviations.
+// Every parameter that was fitted or is not the generic prior's, beside the prior that it was drawn to, with `freedom`
+// times the parameters' deviations. `fit`: deviations by Parameters(), or of the first of them; 0: not fitted.
 void WriteParameters(const Efficiencies& prior, double freedom, const FitResult& fit, v1::CalibrationSpec& spec);
 
 // Of the metrics that have samples.

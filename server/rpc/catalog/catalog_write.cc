@@ -51,13 +51,13 @@ absl::Status HardwareRegistration::Prepare(Caller caller, Cancelled cancelled) {
   absl::Status status = CheckRegistration(request_, draft_->hardware(), *snapshot);
   if (!status.ok()) return status;
   if (cancelled()) return GaveUp();  // it waited for a thread
-  if (request_.samples().empty()) return absl::OkStatus();
+  if (!HasMeasurements(request_)) return absl::OkStatus();
   // What is learned is added to what the entry has now, at whichever replica it was registered.
   return catalog_.CatchUp(StoreDeadline(absl::Now(), caller_.deadline));
 }
 
 absl::Status HardwareRegistration::Learn(absl::Time now, Cancelled cancelled) {
-  if (request_.samples().empty()) return absl::OkStatus();
+  if (!HasMeasurements(request_)) return absl::OkStatus();
   return LearnFromSamples(request_, *catalog_.snapshot(), now, cancelled, *draft_, response_);
 }
 

@@ -1,5 +1,5 @@
-// What a registration learns from its samples: a linear profile where they share one model and deployment, and a
-// calibration of the core model per engine.
+// What a registration learns from its samples and kernels: a linear profile where samples share one model and
+// deployment, and a calibration of the core model per engine.
 #ifndef FORETOKEN_SERVER_RPC_REGISTER_LEARN_H_
 #define FORETOKEN_SERVER_RPC_REGISTER_LEARN_H_
 
@@ -12,9 +12,12 @@
 
 namespace foretoken::rpc {
 
-// Learns from the request's samples, puts what it learned into `draft`, beside what the draft inherits, and the reports
-// into `response`. Where the calibration comes closer to the samples than the profile does, it supersedes the profile.
-// REQUIRES: the request has samples, and the snapshot has caught up with the store.
+// Whether the request has anything to learn from.
+bool HasMeasurements(const v1::RegisterHardwareRequest& request);
+
+// Learns from the request's samples and kernels, puts what it learned into `draft`, beside what the draft inherits, and
+// the reports into `response`. Where the calibration comes closer to the samples than the profile does, it supersedes
+// the profile. REQUIRES: HasMeasurements, and the snapshot has caught up with the store.
 //
 // Errors: kInvalidField with every violation; kLimitExceeded; kUnknownId: a model; kInsufficientSamples: for both;
 // kPoorFit; CANCELLED: the caller gave up.

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMoved = 0.05;
 
 // Small and large, dense and mixture of experts. A model that the catalog lacks is skipped.
-constexpr const char* kModels[] = {"llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b-v0.1", "qwen3-30b-a3b"};
+constexpr const char* kModels[] = {"llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-30b-a3b"};
 constexpr int kTensorParallel[] = {1, 8};
 struct Run {
   int batch_size, prompt_tokens, output_tokens;
