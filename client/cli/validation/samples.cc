@@ -26,12 +26,12 @@ absl::Status CheckRead(const std::vector<Row>& rows) {
 
 // INVALID_ARGUMENT with every row that is not of the registered hardware.
 template <typename Row>
-absl::Status CheckHardware(const std::vector<Row>& rows, const std::string& id) {
+absl::Status CheckHardware(const std::vector<Row>& rows, const v1::HardwareSpec& spec) {
   std::vector<std::string> faults;
   for (const Row& row : rows) {
-    if (row.hardware_id == id) continue;
-    faults.push_back(
-        absl::StrCat(Place(row), ": hardware \"", row.hardware_id, "\"; allowed: \"", id, "\", which is registered"));
+    if (row.hardware_id == spec.id()) continue;
+    faults.push_back(absl::StrCat(Place(row), ": hardware \"", row.hardware_id, "\"; allowed: \"", spec.id(),
+                                  "\", which is registered"));
   }
   return Together(faults);
 }
@@ -62,12 +62,12 @@ absl::StatusOr<std::vector<KernelRow>> ReadKernels(const std::string& file, cons
 
 absl::Status AddSamples(const std::vector<Measurement>& rows, v1::RegisterHardwareRequest& request) {
   for (const Measurement& row : rows) *request.add_samples() = row.sample;
-  return CheckHardware(rows, request.spec().id());
+  return CheckHardware(rows, request.spec());
 }
 
 absl::Status AddKernels(const std::vector<KernelRow>& rows, v1::RegisterHardwareRequest& request) {
   for (const KernelRow& row : rows) *request.add_kernels() = row.sample;
-  return CheckHardware(rows, request.spec().id());
+  return CheckHardware(rows, request.spec());
 }
 
 }  // namespace foretoken::cli
