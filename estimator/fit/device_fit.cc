@@ -47,13 +47,13 @@ bool Pays(const MeanErrors& by_own, const MeanErrors& by_all) {
 
 // Held-out errors of one model's samples. Each is predicted by a fit to the model's other samples, whose parent is the
 // fold that did not see it either.
-std::vector<Times> ErrorsByOwn(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,
-                               const Indices& of_model, Cancelled cancelled) {
+std::vector<Times> ErrorsByOwn(const FitOptions& options, const std::vector<Efficiencies>& folds,
+                               const std::vector<Sample>& samples, const Indices& of_model, Cancelled cancelled) {
   std::vector<Efficiencies> own;
   for (size_t fold = 0; fold < folds.size(); ++fold) {
     Indices kept = of_model;
     std::erase_if(kept, [&](int index) { return static_cast<size_t>(index) % folds.size() == fold; });
-    own.push_back(Fit(folds[fold], Pick(samples, kept), kHardwareFitOptions, cancelled).efficiencies);
+    own.push_back(Fit(folds[fold], Pick(samples, kept), options, cancelled).efficiencies);
   }
   return HeldOutErrors(own, samples, of_model);
 }
@@ -71,7 +71,7 @@ std::map<std::string, Indices> ByModel(const std::vector<Sample>& samples) {
 }
 
 // The models that deviate, by id.
-std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& folds,
+std::map<std::string, Deviation> Deviations(const FitOptions& options, const std::vector<Efficiencies>& folds,
                                             const std::map<std::string, Indices>& by_model,
                                             const std::vector<Sample>& samples, Cancelled cancelled) {
   std::map<std::string, Deviation> deviations;
@@ -80,7 +80,7 @@ std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& fol
     if (of_model.size() < kFewestOfModel || samples.size() - of_model.size() < kFewestSamples) continue;
     const MeanErrors by_all = MeansOf(HeldOutErrors(folds, samples, of_model));
     if (by_all.all <= kWellKnown) continue;
-    std::vector<Times> held_out = ErrorsByOwn(folds, samples, of_model, cancelled);
+    std::vector<Times> held_out = ErrorsByOwn(options, folds, samples, of_model, cancelled);
     if (Pays(MeansOf(held_out), by_all)) deviations[id] = {of_model, std::move(held_out)};
   }
   return deviations;
@@ -89,7 +89,7 @@ std::map<std::string, Deviation> Deviations(const std::vector<Efficiencies>& fol
 LevelFit FitAll(const FitParent& parent, const std::vector<Sample>& samples, const std::vector<Efficiencies>& folds,
                 Cancelled cancelled) {
   LevelFit level{.used = Indices(samples.size()),
-                 .fit = Fit(parent.efficiencies, samples, kHardwareFitOptions, cancelled)};
+                 .fit = Fit(parent.efficiencies, samples, parent.Options(), cancelled)};
   std::iota(level.used.begin(), level.used.end(), 0);
   level.quality = JudgeFit(level.fit.efficiencies, HeldOutErrors(folds, samples, level.used), samples, parent.bands);
   return level;
@@ -102,7 +102,8 @@ LevelFit FitOthers(const FitParent& parent, const std::vector<Sample>& samples,
     if (!deviations.contains(samples[i].scenario.model->id)) others.push_back(static_cast<int>(i));
   }
   const std::vector<Sample> of_others = Pick(samples, others);
-  LevelFit level = FitAll(parent, of_others, FitFolds(parent.efficiencies, of_others, cancelled), cancelled);
+  LevelFit level =
+      FitAll(parent, of_others, FitFolds(parent.efficiencies, of_others, cancelled, parent.Options()), cancelled);
   level.used = others;
   return level;
 }
@@ -111,8 +112,9 @@ LevelFit FitOthers(const FitParent& parent, const std::vector<Sample>& samples,
 
 DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples, Cancelled cancelled) {
   const std::map<std::string, Indices> by_model = ByModel(samples);
-  const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples, cancelled);
-  const std::map<std::string, Deviation> deviations = Deviations(folds, by_model, samples, cancelled);
+  const FitOptions options = parent.Options();
+  const std::vector<Efficiencies> folds = FitFolds(parent.efficiencies, samples, cancelled, options);
+  const std::map<std::string, Deviation> deviations = Deviations(options, folds, by_model, samples, cancelled);
   const size_t others = by_model.size() - deviations.size();
   const bool are_the_rule = !deviations.empty() && others >= 2 && others >= deviations.size();
   DeviceFit fit{.device = are_the_rule ? FitOthers(parent, samples, deviations, cancelled)
@@ -120,7 +122,7 @@ DeviceFit FitDevice(const FitParent& parent, const std::vector<Sample>& samples,
   for (const auto& [id, deviation] : deviations) {
     const std::vector<Sample> own = Pick(samples, deviation.of_model);
     LevelFit model{.model_id = id, .used = deviation.of_model};
-    model.fit = Fit(fit.device.fit.efficiencies, own, kHardwareFitOptions, cancelled);
+    model.fit = Fit(fit.device.fit.efficiencies, own, options, cancelled);
     model.quality = JudgeFit(model.fit.efficiencies, deviation.held_out, own, fit.device.quality.bands);
     fit.models.push_back(std::move(model));
   }

@@ -4,6 +4,7 @@
 #define FORETOKEN_ESTIMATOR_FIT_DEVICE_FIT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/fit/fit.h"
@@ -15,6 +16,14 @@ namespace foretoken {
 struct FitParent {
   Efficiencies efficiencies = GenericPrior();
   Bands bands = {};  // kept where there are too few measurements for bands of their own
+  // Names of parameters that runs do not change, because kernels decided them.
+  std::vector<std::string_view> held = {};
+
+  FitOptions Options() const {
+    FitOptions options = kHardwareFitOptions;
+    options.held = held;
+    return options;
+  }
 };
 
 // One level: the parameters, the measurements that they were fitted to, and the errors left.

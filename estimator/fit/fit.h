@@ -5,6 +5,7 @@
 #define FORETOKEN_ESTIMATOR_FIT_FIT_H_
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -42,8 +43,8 @@ struct FitOptions {
   // Deviations from the parent beyond which the prior turns linear. Most engines on most devices are near their
   // parent, but an untuned port is far off in one or two parameters, which a square would forbid.
   double tail = 2;
-  // Name of a parameter that keeps the parent's value; empty: none.
-  std::string_view held = "";
+  // Names of parameters that keep the parent's values.
+  std::span<const std::string_view> held = {};
 };
 
 // The options of every fit to an engine, a device or a model.

@@ -73,7 +73,8 @@ Times LogErrors(const Sample& sample, const Efficiencies& efficiencies) {
   return errors;
 }
 
-std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples, Cancelled cancelled) {
+std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples, Cancelled cancelled,
+                                   const FitOptions& options) {
   std::vector<Efficiencies> folds;
   const size_t count = std::min(kFolds, samples.size());
   for (size_t fold = 0; fold < count; ++fold) {
@@ -81,7 +82,7 @@ std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<
     for (size_t i = 0; i < samples.size(); ++i) {
       if (i % count != fold) kept.push_back(samples[i]);
     }
-    folds.push_back(Fit(prior, kept, kHardwareFitOptions, cancelled).efficiencies);
+    folds.push_back(Fit(prior, kept, options, cancelled).efficiencies);
   }
   return folds;
 }

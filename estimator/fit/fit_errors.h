@@ -31,7 +31,8 @@ Times LogErrors(const Sample& sample, const Efficiencies& efficiencies);
 
 // Five fits, or as many as there are samples, each without a part of them: sample i is held out of fit i % size().
 std::vector<Efficiencies> FitFolds(const Efficiencies& prior, const std::vector<Sample>& samples,
-                                   Cancelled cancelled = NeverCancelled);
+                                   Cancelled cancelled = NeverCancelled,
+                                   const FitOptions& options = kHardwareFitOptions);
 
 // The errors of the samples at `indices`, each by the fit that it was held out of.
 std::vector<Times> HeldOutErrors(const std::vector<Efficiencies>& folds, const std::vector<Sample>& samples,

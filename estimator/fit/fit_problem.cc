@@ -1,5 +1,6 @@
 #include "estimator/fit/fit_problem.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -77,7 +78,8 @@ FitProblem::FitProblem(const Efficiencies& parent, std::span<const Parameter> pa
   for (int i = 0; i < Size(); ++i) {
     const Parameter& parameter = parameters_[i];
     mean_[i] = std::log(Get(parent, parameter));
-    deviations_[i] = parameter.name == options.held ? kHeldDeviation : options.freedom * parameter.log_deviation;
+    const bool held = std::find(options.held.begin(), options.held.end(), parameter.name) != options.held.end();
+    deviations_[i] = held ? kHeldDeviation : options.freedom * parameter.log_deviation;
   }
 }
 

@@ -124,7 +124,7 @@ absl::StatusOr<HardwareFit> FitHardware(const FitParent& parent, const std::vect
   CheckSamples(parent, samples, cancelled, fit);
   if (cancelled()) return gave_up;
   if (fit.used.size() < kFewestSamples) return TooFew(fit, samples.size());
-  DropOutliers(Fit(parent.efficiencies, Pick(samples, fit.used), kHardwareFitOptions, cancelled).efficiencies, samples,
+  DropOutliers(Fit(parent.efficiencies, Pick(samples, fit.used), parent.Options(), cancelled).efficiencies, samples,
                fit);
   if (cancelled()) return gave_up;
   if (fit.used.size() < kFewestSamples) return TooFew(fit, samples.size());

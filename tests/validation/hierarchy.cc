@@ -21,7 +21,7 @@ constexpr double kGenericNoise = 0.3;      // of a measurement, of the model's f
 constexpr double kServedDecodeAttention = 1;
 // One engine of those measured keeps its requests in step, and would move what others wait for
 // (docs/model/decisions.md).
-constexpr std::string_view kHeldInGeneric = "prefill_share";
+constexpr std::string_view kHeldInGeneric[] = {"prefill_share"};
 
 // Closed loops whose requests wait longer than they decode queue for a seat, and the sources state no limit of seats.
 bool WaitsForASeat(const Row& row) {

@@ -205,6 +205,9 @@ absl::StatusOr<GroupFit> FitGroup(const Group& group, FitParent parent) {
     absl::StatusOr<EngineKernelsFit> kernels = FitKernelsOf(group, parent.efficiencies);
     if (!kernels.ok()) return kernels.status();
     parent.efficiencies = kernels->efficiencies;
+    for (size_t i = 0; i < Parameters().size(); ++i) {
+      if (kernels->log_deviations[i] > 0) parent.held.push_back(Parameters()[i].name);
+    }
     fit.kernels = *std::move(kernels);
   }
   if (group.indices.runs.empty()) {

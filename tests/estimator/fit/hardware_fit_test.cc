@@ -55,6 +55,19 @@ TEST_F(HardwareFitTest, PredictsWhatItHasNotSeen) {
   EXPECT_LT(*fit->levels.device.quality.errors[kTpot].cross_validated_median_ape, 0.04);
 }
 
+// Kernels decided one of the two constants that the runs contradict: the other follows the runs alone.
+TEST_F(HardwareFitTest, WhatKernelsDecidedStays) {
+  const FitParent parent{.held = {"weight_read_efficiency"}};
+  const absl::StatusOr<HardwareFit> fit = FitHardware(parent, Campaign());
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  const Efficiencies& fitted = fit->levels.device.fit.efficiencies;
+  EXPECT_NEAR(fitted.weight_read / GenericPrior().weight_read, 1, 1e-3);
+  EXPECT_GT(fitted.layer_gap / GenericPrior().layer_gap, 1.5);
+  const absl::StatusOr<HardwareFit> free = FitHardware({}, Campaign());
+  ASSERT_TRUE(free.ok()) << free.status();
+  EXPECT_LT(free->levels.device.fit.efficiencies.weight_read / GenericPrior().weight_read, 0.97);
+}
+
 TEST_F(HardwareFitTest, RejectsByReason) {
   std::vector<Sample> samples = Campaign();
   samples[0].measured[kTpot] = 1e-6;
