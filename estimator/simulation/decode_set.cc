@@ -22,7 +22,14 @@ bool DecodeSet::Later(const Event& a, const Event& b) {
   return a.id != b.id ? a.id > b.id : a.group < b.group;
 }
 
+// Sequences that left early leave their events behind. A sequence has one for its end and one for each window.
 void DecodeSet::Push(const Event& event) {
+  constexpr size_t kFew = 1000;
+  constexpr size_t kLivingAndStale = 8;
+  if (events_.size() > kFew + kLivingAndStale * static_cast<size_t>(size_)) {
+    std::erase_if(events_, [this](const Event& old) { return IsStale(old); });
+    std::make_heap(events_.begin(), events_.end(), Later);
+  }
   events_.push_back(event);
   std::push_heap(events_.begin(), events_.end(), Later);
 }

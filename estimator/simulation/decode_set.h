@@ -19,6 +19,8 @@ class DecodeSet {
 
   int64_t size() const { return size_; }
   int64_t tick() const { return tick_; }
+  // What is kept of ends and windows; bounded by the sequences.
+  size_t num_events() const { return events_.size(); }
 
   // Sequence `id` joins with `context` tokens in its KV cache, and ends after `steps` steps, at least 1.
   void Join(int id, int64_t context, int64_t steps);

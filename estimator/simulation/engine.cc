@@ -250,7 +250,7 @@ int64_t Engine::JumpLength(int64_t max_steps) {
   const double left = source_.NextQueued() - now_;
   if (std::isfinite(left)) {
     const double longest = clock_.Decode(decoding_, decodes_.MeanContext(steps));
-    steps = std::min(steps, static_cast<int64_t>(std::max(0.0, left) / longest) + 1);
+    steps = std::min(steps, static_cast<int64_t>(std::clamp(left / longest, 0.0, double{kLongestJump})) + 1);
   }
   return steps < kShortest ? 1 : steps;
 }

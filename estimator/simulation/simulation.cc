@@ -24,6 +24,11 @@ absl::Status CheckDeployment(const Scenario& scenario) {
   if (scenario.live_load && StatesPresent(*scenario.live_load)) {
     return NotSimulated("live_load", "a live load with a present state");
   }
+  if (scenario.live_load && scenario.live_load->max_num_seqs.value_or(0) > kMaxSimulatedSequences) {
+    return Refusal(Reason::kInvalidField, "live_load.max_num_seqs",
+                   absl::StrCat("a simulation of max_num_seqs ", *scenario.live_load->max_num_seqs, "; allowed 1 to ",
+                                kMaxSimulatedSequences));
+  }
   if (scenario.method == Method::kLinearProfile || scenario.method == Method::kKpi) {
     return NotSimulated("method", "a reference method");
   }
@@ -32,13 +37,20 @@ absl::Status CheckDeployment(const Scenario& scenario) {
 
 absl::Status CheckWorkload(const Workload& workload, const SimulationSpec& spec) {
   if (workload.batching != BatchingPolicy::kContinuous) {
-    return NotSimulated("workload.batching", "a policy other than continuous batching");
+    return NotSimulated("workload.batching_policy", "a policy other than continuous batching");
   }
   if (!workload.keeps_kv_cache() || workload.prefills_on_arrival()) {
     return NotSimulated("workload.kv_cache_mode", "this mode of the KV cache");
   }
   if (workload.prefix_load) {
     return NotSimulated("workload.prefix_load_bytes_per_second", "the load of prefixes");
+  }
+  const auto* loop = std::get_if<ClosedLoop>(&spec.arrivals);
+  const bool by_batch = std::holds_alternative<std::monostate>(spec.arrivals) && !workload.request_rate_per_second;
+  if ((by_batch || (loop != nullptr && !loop->concurrency)) && workload.batch_size > kMaxSimulatedSequences) {
+    return Refusal(
+        Reason::kInvalidField, "workload.batch_size",
+        absl::StrCat("a simulation of batch_size ", workload.batch_size, "; allowed 1 to ", kMaxSimulatedSequences));
   }
   const auto* open = std::get_if<OpenLoop>(&spec.arrivals);
   if (open != nullptr && !open->requests_per_second && !workload.request_rate_per_second) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace foretoken {
 namespace {
@@ -107,6 +108,18 @@ void GapCounts::AddLine(size_t batch, double first, double last, double count) {
   }
 }
 
+void GapCounts::Halve() {
+  for (size_t b = 0; b < kBatches; b += 2) {
+    Batch joined = std::move(batches_[b]);
+    const Batch& other = batches_[b + 1];
+    joined.count += other.count;
+    joined.sum += other.sum;
+    for (size_t bin = 0; bin < kBins; ++bin) joined.bins[bin] += other.bins[bin];
+    batches_[b / 2] = std::move(joined);
+  }
+  for (size_t b = kBatches / 2; b < kBatches; ++b) batches_[b] = {.bins = std::vector<double>(kBins)};
+}
+
 double GapCounts::ValueAt(const std::vector<double>& bins, double count, double p) {
   double left = p * count;
   size_t last = 0;
@@ -136,8 +149,9 @@ std::optional<double> GapCounts::RatioError(const Batch& all, double ratio, cons
     const double off = part(batch) - ratio * batch.count;
     squares += off * off;
   }
-  if (filled < kBatches) return std::nullopt;
-  return std::sqrt(squares * kBatches / (kBatches - 1)) / all.count;
+  if (2 * filled < kBatches) return std::nullopt;
+  const auto batches = static_cast<double>(filled);
+  return std::sqrt(squares * batches / (batches - 1)) / all.count;
 }
 
 SimulatedValue GapCounts::Mean(const Batch& all) const {

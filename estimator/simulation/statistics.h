@@ -45,6 +45,9 @@ class GapCounts {
   void Add(size_t batch, double seconds, double count);
   // `count` values spread evenly from `first` to `last`.
   void AddLine(size_t batch, double first, double last, double count);
+  // Makes one batch of every two, so that the upper half is free again.
+  void Halve();
+  // Errors are absent where fewer than half of the batches have values.
   std::optional<SimulatedTimes> Times() const;
 
  private:

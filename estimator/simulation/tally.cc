@@ -39,8 +39,7 @@ void Tally::Spend(const Occupancy& o) {
 
 void Tally::Gaps(double first, double last, double count) {
   if (!Measuring() || count <= 0) return;
-  const auto batch = static_cast<size_t>(done_) * kBatches / static_cast<size_t>(plan_.requests);
-  gaps_.AddLine(std::min(batch, kBatches - 1), first, last, count);
+  gaps_.AddLine(static_cast<size_t>(done_ / batch_), first, last, count);
 }
 
 bool Tally::IsGood(const SimulatedRequest& request) const {
@@ -56,7 +55,10 @@ bool Tally::IsPrecise() const {
 
 void Tally::Complete(const SimulatedRequest& request) {
   if (++ended_ <= plan_.warmup || done_ >= plan_.requests) return;
-  ++done_;
+  if (++done_ >= batch_ * static_cast<int64_t>(kBatches)) {
+    gaps_.Halve();
+    batch_ *= 2;
+  }
   ttft_.push_back(request.ttft);
   e2e_.push_back(request.e2e);
   if (request.tpot) tpot_.push_back(*request.tpot);

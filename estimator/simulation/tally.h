@@ -87,6 +87,7 @@ class Tally {
   double most_waiting_ = 0, most_kv_share_ = 0;
   std::vector<double> ttft_, tpot_, e2e_;
   GapCounts gaps_;
+  int64_t batch_ = 1;  // counted requests of a batch of gaps
   std::vector<SimulatedRequest> rows_;
 };
 

@@ -102,6 +102,18 @@ TEST(DecodeSetTest, AgreesWithCountingOneByOne) {
   }
 }
 
+TEST(DecodeSetTest, KeepsNoEventsOfSequencesThatLeft) {
+  const KvPool pool(Windowed(), 16, 1600);
+  DecodeSet set(pool, true);
+  set.Join(0, 5, 1'000'000);
+  for (int i = 0; i < 100'000; ++i) {
+    set.Join(1, 5, 1'000'000);
+    set.Leave(1);
+  }
+  EXPECT_LT(set.num_events(), 2000);
+  EXPECT_EQ(set.StepsToEvent(), 32 - 5);
+}
+
 TEST(DecodeSetTest, TakesNothingWhereAllIsReserved) {
   const KvPool pool(Windowed(), 16, 1600);
   DecodeSet set(pool, false);

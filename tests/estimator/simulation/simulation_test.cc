@@ -165,6 +165,7 @@ TEST(SimulationTest, EndsWhereItKnowsEnough) {
   EXPECT_LT(result.requests, 5000);
   EXPECT_LE(*result.ttft->p90.error, 0.05 * result.ttft->p90.value);
   EXPECT_LE(*result.e2e->p90.error, 0.05 * result.e2e->p90.value);
+  EXPECT_GT(*result.itl->mean.error, 0);
 }
 
 TEST(SimulationTest, EndsAtItsMostSteps) {
@@ -260,7 +261,7 @@ TEST(SimulationTest, RefusesByNameWhatItDoesNotSimulate) {
       {"deployment.pipeline_parallel", [](Scenario& s, SimulationSpec&) { s.deployment.pipeline_parallel = 2; }},
       {"live_load", [](Scenario& s, SimulationSpec&) { s.live_load = LiveLoad{.running_sequences = 3}; }},
       {"method", [](Scenario& s, SimulationSpec&) { s.method = Method::kKpi; }},
-      {"workload.batching", [](Scenario& s, SimulationSpec&) { s.workload.batching = BatchingPolicy::kStatic; }},
+      {"workload.batching_policy", [](Scenario& s, SimulationSpec&) { s.workload.batching = BatchingPolicy::kStatic; }},
       {"workload.kv_cache_mode", [](Scenario& s, SimulationSpec&) { s.workload.kv_cache_mode = KvCacheMode::kNone; }},
       {"workload.prefix_load_bytes_per_second",
        [](Scenario& s, SimulationSpec&) { s.workload.prefix_load = BytesPerSecond(1e9); }},
@@ -356,13 +357,15 @@ TEST(SimulationTest, RefusesEveryFieldOutsideItsLimits) {
   }
 }
 
-TEST(SimulationTest, RefusesLengthsOfTheWorkloadThatAreTooLong) {
+TEST(SimulationTest, RefusesAWorkloadThatIsTooLarge) {
   const Model model = Llama2_7b();
   const Hardware hardware = A100();
   const Refused cases[] = {
       {"workload.prompt_tokens", [](Scenario& s, SimulationSpec&) { s.workload.prompt_tokens = 0; }},
       {"workload.prompt_tokens", [](Scenario& s, SimulationSpec&) { s.workload.prompt_tokens = 10'000'001; }},
       {"workload.output_tokens", [](Scenario& s, SimulationSpec&) { s.workload.output_tokens = 10'000'001; }},
+      {"workload.batch_size", [](Scenario& s, SimulationSpec&) { s.workload.batch_size = 16'385; }},
+      {"live_load.max_num_seqs", [](Scenario& s, SimulationSpec&) { s.live_load = LiveLoad{.max_num_seqs = 16'385}; }},
       {"workload.output_length_distribution",
        [](Scenario& s, SimulationSpec&) {
          s.workload.output_lengths = OutputLengthDistribution{.mean_tokens = 9, .max_tokens = 2e7};

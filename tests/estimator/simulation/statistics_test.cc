@@ -95,6 +95,21 @@ TEST(GapCountsTest, ALineIsItsValues) {
   EXPECT_FALSE(times.p90.error.has_value());
 }
 
+// Halving keeps what was counted, and frees half of the batches. An error of half of the batches is one of all.
+TEST(GapCountsTest, HalvingKeepsTheCounts) {
+  GapCounts counts;
+  Random random(9, Random::Stream::kOutputs);
+  for (size_t i = 0; i < 20'000; ++i) counts.Add(i / 1000, random.Exponential(), 1);
+  const SimulatedTimes before = *counts.Times();
+  counts.Halve();
+  const SimulatedTimes after = *counts.Times();
+  EXPECT_NEAR(after.mean.value, before.mean.value, 1e-12);
+  EXPECT_NEAR(after.p99.value, before.p99.value, 1e-12);
+  EXPECT_NEAR(*after.mean.error / *before.mean.error, 1, 0.5);
+  counts.Halve();
+  EXPECT_FALSE(counts.Times()->mean.error.has_value());
+}
+
 TEST(GapCountsTest, TakesTheShortestAndTheLongest) {
   GapCounts counts;
   counts.Add(0, 0, 1);
