@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ORDER = {
     "estimator": ("base", "scenario", "step", "phases", "serving", "simulation", "methods", "search", "fit"),
     "server/catalog": ("spec", "store", "entries", ""),
-    "server/rpc": ("wire", "estimate", "sweep", "solve", "register", "catalog", ""),
+    "server/rpc": ("wire", "estimate", "sweep", "solve", "simulate", "register", "catalog", ""),
     "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "commands", ""),
 }
 PRODUCT = ("text", "estimator", "server", "client")
