@@ -83,6 +83,14 @@ std::string SimulatedCountsText(const v1::SimulateResponse& r, const Terminal& t
   return table.Render(terminal, 2);
 }
 
+// As of an estimate whose phases have it both: "DATASHEET".
+std::string SimulatedProvenance(v1::Provenance provenance) {
+  v1::Estimate estimate;
+  estimate.mutable_prefill()->set_provenance(provenance);
+  estimate.mutable_decode()->set_provenance(provenance);
+  return ProvenanceText(estimate);
+}
+
 std::string ExactOrEmpty(bool present, double value) { return FormatExact(present ? value : kUnknown); }
 
 }  // namespace
@@ -92,7 +100,7 @@ std::string SimulationText(const v1::SimulateResponse& response, const Terminal&
       absl::StrCat(SimulatedTimesText(response, terminal), "\n", SimulatedCountsText(response, terminal), "\n");
   for (const v1::Warning& warning : response.warnings()) absl::StrAppend(&text, WarningLine(warning, terminal));
   const std::string& calibration = response.calibration_id();
-  absl::StrAppend(&text, EnumText(response.provenance()), calibration.empty() ? "" : ", calibration ",
+  absl::StrAppend(&text, SimulatedProvenance(response.provenance()), calibration.empty() ? "" : ", calibration ",
                   client::Printable(calibration), ", ", RevisionText(response.catalog_revision()), "\n");
   return text;
 }

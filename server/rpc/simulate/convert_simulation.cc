@@ -13,15 +13,45 @@ namespace {
 
 constexpr std::string_view kSimulation = "simulation.";
 
-// The enums of the API and of the core model agree.
-static_assert(static_cast<int>(SchedulerPolicy::kMixed) == v1::SCHEDULER_POLICY_MIXED);
-static_assert(static_cast<int>(SchedulerPolicy::kPrefillFirst) == v1::SCHEDULER_POLICY_PREFILL_FIRST);
-static_assert(static_cast<int>(SchedulerPolicy::kInFlight) == v1::SCHEDULER_POLICY_IN_FLIGHT);
-static_assert(static_cast<int>(SchedulerPolicy::kInFlight) == v1::SchedulerPolicy_MAX);
-static_assert(static_cast<int>(SimulationEnd::kRequests) == v1::SIMULATION_END_REQUESTS);
-static_assert(static_cast<int>(SimulationEnd::kPrecision) == v1::SIMULATION_END_PRECISION);
-static_assert(static_cast<int>(SimulationEnd::kMaxSteps) == v1::SIMULATION_END_MAX_STEPS);
-static_assert(static_cast<int>(SimulationEnd::kMaxSteps) == v1::SimulationEnd_MAX);
+constexpr v1::SchedulerPolicy TwinOf(SchedulerPolicy value) {
+  switch (value) {
+    case SchedulerPolicy::kUnspecified:
+      return v1::SCHEDULER_POLICY_UNSPECIFIED;
+    case SchedulerPolicy::kMixed:
+      return v1::SCHEDULER_POLICY_MIXED;
+    case SchedulerPolicy::kPrefillFirst:
+      return v1::SCHEDULER_POLICY_PREFILL_FIRST;
+    case SchedulerPolicy::kInFlight:
+      return v1::SCHEDULER_POLICY_IN_FLIGHT;
+  }
+  return static_cast<v1::SchedulerPolicy>(-1);
+}
+
+constexpr v1::SimulationEnd TwinOf(SimulationEnd value) {
+  switch (value) {
+    case SimulationEnd::kUnspecified:
+      return v1::SIMULATION_END_UNSPECIFIED;
+    case SimulationEnd::kRequests:
+      return v1::SIMULATION_END_REQUESTS;
+    case SimulationEnd::kPrecision:
+      return v1::SIMULATION_END_PRECISION;
+    case SimulationEnd::kMaxSteps:
+      return v1::SIMULATION_END_MAX_STEPS;
+  }
+  return static_cast<v1::SimulationEnd>(-1);
+}
+
+// Whether our values match the API's from 0 to its last one, so that either may be cast to the other.
+template <typename Ours>
+constexpr bool AreTwins(int api_size) {
+  for (int api = 0; api < api_size; ++api) {
+    if (TwinOf(static_cast<Ours>(api)) != api) return false;
+  }
+  return true;
+}
+
+static_assert(AreTwins<SchedulerPolicy>(v1::SchedulerPolicy_ARRAYSIZE));
+static_assert(AreTwins<SimulationEnd>(v1::SimulationEnd_ARRAYSIZE));
 
 OutputLengthDistribution ReadDistribution(const v1::OutputLengthDistribution& message) {
   OutputLengthDistribution lengths{.mean_tokens = message.mean_tokens()};
@@ -129,7 +159,7 @@ void WriteTimes(const std::optional<SimulatedTimes>& times, const Make& make) {
 }
 
 void WriteScheduler(const EngineSettings& settings, v1::Scheduler& message) {
-  message.set_policy(static_cast<v1::SchedulerPolicy>(settings.policy));
+  message.set_policy(TwinOf(settings.policy));
   message.set_max_num_batched_tokens(static_cast<int>(settings.step_tokens));
   message.set_max_num_seqs(static_cast<int>(settings.max_sequences));
   message.set_kv_block_tokens(settings.block_tokens);
@@ -198,7 +228,7 @@ void WriteSimulation(const SimulationResult& result, v1::SimulateResponse& messa
   message.set_simulated_seconds(result.simulated.value());
   message.set_counted_seconds(result.counted.value());
   message.set_requests(static_cast<int>(result.requests));
-  message.set_end(static_cast<v1::SimulationEnd>(result.end));
+  message.set_end(TwinOf(result.end));
   WriteScheduler(result.settings, *message.mutable_scheduler());
   message.mutable_request_rows()->Reserve(static_cast<int>(result.rows.size()));
   for (const SimulatedRequest& row : result.rows) WriteRow(row, *message.add_request_rows());

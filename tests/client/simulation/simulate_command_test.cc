@@ -18,9 +18,9 @@ using testing::StartsWith;
 
 TEST(SimulateCommandTest, AsksWithContinuousBatchingAndShowsPercentiles) {
   client::FakeServer server;
-  const CliResult result =
-      RunCli(server, {"simulate", "small", "gpu-a", "-p", "100", "-b", "8", "--output-lengths", "200:0.8:4000",
-                      "--requests", "500", "--scheduler", "prefill_first", "--mixed-chunk", "--seed", "3"});
+  const CliResult result = RunCli(
+      server, {"simulate", "small", "gpu-a", "-p", "100", "-b", "8", "--output-lengths", "200:0.8:4000", "--requests",
+               "500", "--scheduler", "prefill_first", "--mixed-chunk", "--seed", "18446744073709551615"});
   EXPECT_EQ(result.code, kOk) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("TTFT  10.0 ms ±2.00%"), HasSubstr("p99"),
                                 HasSubstr("running      3.50 on average, 8 at most"),
@@ -35,7 +35,7 @@ TEST(SimulateCommandTest, AsksWithContinuousBatchingAndShowsPercentiles) {
   EXPECT_EQ(simulation.output_lengths().log_normal().coefficient_of_variation(), 0.8);
   EXPECT_EQ(simulation.output_lengths().log_normal().max_tokens(), 4000);
   EXPECT_EQ(simulation.requests(), 500);
-  EXPECT_EQ(simulation.seed(), 3);
+  EXPECT_EQ(simulation.seed(), 18446744073709551615u);
   EXPECT_EQ(simulation.scheduler().policy(), v1::SCHEDULER_POLICY_PREFILL_FIRST);
   EXPECT_TRUE(simulation.scheduler().mixed_chunk());
   EXPECT_FALSE(simulation.include_requests());
@@ -45,7 +45,7 @@ TEST(SimulateCommandTest, PrintsCsvAndJson) {
   client::FakeServer server;
   const CliResult csv = RunCli(server, {"simulate", "small", "gpu-a", "-p", "9", "-o", "2", "--output", "csv"});
   EXPECT_THAT(csv.out, StartsWith("metric,mean_seconds,mean_standard_error_seconds,p50_seconds,"));
-  EXPECT_THAT(csv.out, HasSubstr("\nTTFT,0.01,0.0002,"));
+  EXPECT_THAT(csv.out, HasSubstr("\nTTFT,0.01,2e-04,"));
   EXPECT_THAT(csv.out, HasSubstr("\nTPOT,,,"));
   const CliResult json = RunCli(server, {"simulate", "small", "gpu-a", "-p", "9", "-o", "2", "--output", "json"});
   EXPECT_THAT(json.out, HasSubstr("\"most_running_sequences\": 8"));
