@@ -150,6 +150,10 @@ absl::StatusOr<v1::SolveResponse> Client::Solve(const v1::SolveRequest& request)
   return Call(*stubs_->estimator, &EstimatorStub::Solve, request, Read(options_), CallerOf(options_));
 }
 
+absl::StatusOr<v1::SimulateResponse> Client::Simulate(const v1::SimulateRequest& request) const {
+  return Call(*stubs_->estimator, &EstimatorStub::Simulate, request, Read(options_), CallerOf(options_));
+}
+
 absl::StatusOr<v1::BatchEstimateResponse> Client::BatchEstimate(const v1::BatchEstimateRequest& request) const {
   return Call(*stubs_->estimator, &EstimatorStub::BatchEstimate, request, Read(options_), CallerOf(options_));
 }

@@ -77,6 +77,7 @@ class Client {
   absl::StatusOr<v1::EstimateResponse> Estimate(const v1::EstimateRequest& request) const;
   absl::StatusOr<v1::BatchEstimateResponse> BatchEstimate(const v1::BatchEstimateRequest& request) const;
   absl::StatusOr<v1::SolveResponse> Solve(const v1::SolveRequest& request) const;
+  absl::StatusOr<v1::SimulateResponse> Simulate(const v1::SimulateRequest& request) const;
 
   // The call starts with the first read of the stream. REQUIRES: the client outlives the stream.
   std::unique_ptr<SweepStream> Sweep(const v1::SweepRequest& request) const;

@@ -54,6 +54,7 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddCompare(app, chosen);
   AddSweep(app, chosen);
   AddSolve(app, chosen);
+  AddSimulate(app, chosen);
   AddValidate(app, chosen);
   AddList(app, chosen);
   AddGet(app, chosen);

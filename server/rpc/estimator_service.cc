@@ -12,6 +12,7 @@
 #include "grpcpp/support/message_allocator.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "server/rpc/estimate/estimator_api.h"
+#include "server/rpc/simulate/simulate_api.h"
 #include "server/rpc/solve/solve_api.h"
 #include "server/rpc/sweep/sweep_reactor.h"
 #include "server/rpc/wire/access.h"
@@ -208,6 +209,22 @@ grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* c
   };
   const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
   return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});
+}
+
+// A simulation takes up to seconds. It is admitted as if it took every step that it may.
+grpc::ServerUnaryReactor* EstimatorService::Simulate(grpc::CallbackServerContext* context,
+                                                     const v1::SimulateRequest* request,
+                                                     v1::SimulateResponse* response) {
+  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
+  const auto answer = [=, this](const Call& call) {
+    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
+    const auto snapshot = deps_.catalog->snapshot();
+    const auto cancelled = [&call] { return call.Cancelled(); };
+    absl::Status status =
+        AnswerSimulate(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
+    return status.ok() ? HoldReply(*context, *response) : status;
+  };
+  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSimulate, MostSteps(*request), answer});
 }
 
 }  // namespace foretoken::rpc

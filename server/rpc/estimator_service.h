@@ -11,9 +11,10 @@ namespace foretoken::rpc {
 
 // A batch comes as bytes, because a parsed one takes 17 times its bytes while it waits, and parsing is most of what it
 // costs to refuse one.
-using EstimatorHandlers = v1::EstimatorService::WithCallbackMethod_Estimate<
-    v1::EstimatorService::WithRawCallbackMethod_BatchEstimate<v1::EstimatorService::WithCallbackMethod_Sweep<
-        v1::EstimatorService::WithCallbackMethod_Solve<v1::EstimatorService::Service>>>>;
+using EstimatorHandlers =
+    v1::EstimatorService::WithCallbackMethod_Estimate<v1::EstimatorService::WithRawCallbackMethod_BatchEstimate<
+        v1::EstimatorService::WithCallbackMethod_Sweep<v1::EstimatorService::WithCallbackMethod_Solve<
+            v1::EstimatorService::WithCallbackMethod_Simulate<v1::EstimatorService::Service>>>>>;
 
 // Thread-safe.
 class EstimatorService : public EstimatorHandlers {
@@ -28,6 +29,8 @@ class EstimatorService : public EstimatorHandlers {
                                                      const v1::SweepRequest* request) override;
   grpc::ServerUnaryReactor* Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                   v1::SolveResponse* response) override;
+  grpc::ServerUnaryReactor* Simulate(grpc::CallbackServerContext* context, const v1::SimulateRequest* request,
+                                     v1::SimulateResponse* response) override;
 
  private:
   // `large`: the reply counts as held until the caller has read it.

@@ -14,12 +14,13 @@ namespace foretoken::work {
 using Nanos = std::chrono::nanoseconds;
 
 // Kinds whose cost a unit is measured apart.
-enum class JobKind { kEstimate, kBatch, kSolve, kSweep, kFit, kStore };
-inline constexpr int kNumJobKinds = 6;
+enum class JobKind { kEstimate, kBatch, kSolve, kSweep, kFit, kStore, kSimulate };
+inline constexpr int kNumJobKinds = 7;
 
 // Seconds that a unit takes before any was measured: a token's latency, a candidate, an estimate of a search, a point,
-// a sample, an access to the store. From docs/performance.md, on one core; the first measurements replace them.
-inline constexpr std::array<double, kNumJobKinds> kFirstSecondsPerUnit = {1e-6, 15e-6, 15e-6, 1e-6, 1e-3, 2e-3};
+// a sample, an access to the store, a step of a simulation. From docs/performance.md, on one core; the first
+// measurements replace them.
+inline constexpr std::array<double, kNumJobKinds> kFirstSecondsPerUnit = {1e-6, 15e-6, 15e-6, 1e-6, 1e-3, 2e-3, 0.5e-6};
 
 struct JobSpec {
   std::string caller;  // jobs of one caller share its turns

@@ -321,6 +321,7 @@ TEST(DialTest, EveryReadIsRetried) {
   EXPECT_EQ(Retries(&Client::Estimate), all);
   EXPECT_EQ(Retries(&Client::BatchEstimate), all);
   EXPECT_EQ(Retries(&Client::Solve), all);
+  EXPECT_EQ(Retries(&Client::Simulate), all);
   EXPECT_EQ(Retries(&Client::GetHardware), all);
   EXPECT_EQ(Retries(&Client::GetModel), all);
   EXPECT_EQ(Retries(&Client::GetCalibration), all);

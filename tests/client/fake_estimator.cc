@@ -203,6 +203,31 @@ grpc::Status FakeEstimator::Solve(grpc::ServerContext*, const v1::SolveRequest* 
   return grpc::Status::OK;
 }
 
+grpc::Status FakeEstimator::Simulate(grpc::ServerContext*, const v1::SimulateRequest* request,
+                                     v1::SimulateResponse* response) {
+  ++calls;
+  last_simulate = *request;
+  v1::SimulatedTime& mean = *response->mutable_ttft()->mutable_mean();
+  mean.set_seconds(0.01);
+  mean.set_standard_error_seconds(0.0002);
+  response->set_mean_running_sequences(3.5);
+  response->set_most_running_sequences(8);
+  response->set_provenance(v1::PROVENANCE_DATASHEET);
+  v1::Warning& warning = *response->add_warnings();
+  warning.set_message("a warning");
+  warning.set_field("simulation.max_steps");
+  if (request->simulation().include_requests()) {
+    v1::SimulatedRequest& row = *response->add_request_rows();
+    row.set_arrival_seconds(0.5);
+    row.set_prompt_tokens(10);
+    row.set_output_tokens(1);
+    row.set_ttft_seconds(0.01);
+    row.set_e2e_seconds(0.01);
+  }
+  SetRevision(response->mutable_catalog_revision());
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeEstimator::Sweep(grpc::ServerContext* context, const v1::SweepRequest* request,
                                   grpc::ServerWriter<v1::SweepResponse>* writer) {
   ++calls;

@@ -31,6 +31,8 @@ class FakeEstimator : public v1::EstimatorService::Service {
   // Batch 37, or the second candidate; nothing where max_tpot_seconds is below 1 ms.
   grpc::Status Solve(grpc::ServerContext* context, const v1::SolveRequest* request,
                      v1::SolveResponse* response) override;
+  grpc::Status Simulate(grpc::ServerContext* context, const v1::SimulateRequest* request,
+                        v1::SimulateResponse* response) override;
 
   std::atomic<int> calls = 0;
   std::atomic<int> failures = 0;        // of the next calls, so many answer UNAVAILABLE
@@ -46,6 +48,7 @@ class FakeEstimator : public v1::EstimatorService::Service {
   v1::BatchEstimateRequest last_batch;
   v1::SweepRequest last_sweep;
   v1::SolveRequest last_solve;
+  v1::SimulateRequest last_simulate;
 };
 
 class FakeCatalog : public v1::CatalogService::Service {

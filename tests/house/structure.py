@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 # Rooms from the ground up: a room includes itself and the rooms before it. "" is the folder of the area itself.
 ORDER = {
-    "estimator": ("base", "scenario", "step", "phases", "serving", "methods", "search", "fit"),
+    "estimator": ("base", "scenario", "step", "phases", "serving", "simulation", "methods", "search", "fit"),
     "server/catalog": ("spec", "store", "entries", ""),
-    "server/rpc": ("wire", "estimate", "sweep", "solve", "register", "catalog", ""),
+    "server/rpc": ("wire", "estimate", "sweep", "solve", "simulate", "register", "catalog", ""),
     "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "commands", ""),
 }
 PRODUCT = ("text", "estimator", "server", "client")

@@ -10,6 +10,7 @@ from support.server_process import API
 ESTIMATE = "EstimatorService/Estimate"
 BATCH = "EstimatorService/BatchEstimate"
 SOLVE = "EstimatorService/Solve"
+SIMULATE = "EstimatorService/Simulate"
 
 
 def workload(**changes):
@@ -204,6 +205,25 @@ class BadRequests(BadRequestTestCase):
                  {"base": scenario(workload={"batch_size": 1, "output_tokens": 5, "cached_prefix_tokens": 2**31 - 1}),
                   "solve_for": "SOLVE_FOR_PROMPT_TOKENS"}, "INVALID_ARGUMENT", "INVALID_FIELD",
                  "base.workload.cached_prefix_tokens"),
+        ])
+
+    def test_simulate(self):
+        served = scenario(workload=workload(batching_policy="BATCHING_POLICY_CONTINUOUS"))
+
+        def simulate(name, field, **simulation):
+            return Case(name, SIMULATE, {"scenario": served, "simulation": simulation}, "INVALID_ARGUMENT",
+                        "INVALID_FIELD", f"simulation.{field}")
+
+        self.check([
+            simulate("no requests", "requests", requests=0),
+            simulate("more steps than allowed", "max_steps", max_steps=10**15),
+            simulate("a rate of nothing", "open_loop.requests_per_second", open_loop={"requests_per_second": 0.0}),
+            simulate("a trace that goes back", "trace.requests[1].arrival_seconds", trace={"requests": [
+                {"arrival_seconds": 2.0, "prompt_tokens": 1, "output_tokens": 1},
+                {"arrival_seconds": 1.0, "prompt_tokens": 1, "output_tokens": 1}]}),
+            simulate("lengths of no shape", "output_lengths", output_lengths={}),
+            Case("a static batch", SIMULATE, {"scenario": scenario(workload=workload())}, "UNIMPLEMENTED",
+                 "NOT_MODELLED", "scenario.workload.batching_policy"),
         ])
 
     def test_paths_of_refused_candidates(self):

@@ -25,6 +25,10 @@ CALLS = {
     "EstimatorService/BatchEstimate": {"base": scenario(), "candidates": [
         {"workload": {"batch_size": 1, "prompt_tokens": 100 + i, "output_tokens": 128}} for i in range(900)]},
     "EstimatorService/Solve": {"base": scenario(slo={"max_tpot_seconds": 0.02}), "solve_for": "SOLVE_FOR_BATCH_SIZE"},
+    "EstimatorService/Simulate": {
+        "scenario": scenario(workload={"batch_size": 64, "prompt_tokens": 500, "output_tokens": 200,
+                                       "batching_policy": "BATCHING_POLICY_CONTINUOUS"}),
+        "simulation": {"requests": 100_000, "max_steps": 10_000_000}},
     "CatalogService/RegisterHardware": {"spec": hardware("shared"), "etag": "*"},
 }
 

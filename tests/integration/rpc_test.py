@@ -68,6 +68,18 @@ class EveryRpc(ServerTestCase):
         self.assertNotEqual(reply.binding_constraint, 0)
         self.assertEqual(len(reply.catalog_revision.bundle_digest), 64)
 
+    def test_simulate(self):
+        workload = {"batch_size": 8, "prompt_tokens": 1000, "output_tokens": 100,
+                    "batching_policy": "BATCHING_POLICY_CONTINUOUS"}
+        reply = self.call("EstimatorService/Simulate", scenario=scenario(workload=workload),
+                          simulation={"requests": 200, "output_lengths": {"uniform": {"low_tokens": 10,
+                                                                                      "high_tokens": 200}}})
+        self.assertEqual(reply.requests, 200)
+        self.assertLess(reply.ttft.p50.seconds, reply.ttft.p99.seconds)
+        self.assertLess(reply.e2e.p50.seconds, reply.e2e.p90.seconds)
+        self.assertEqual(reply.end, 1)
+        self.assertEqual(len(reply.catalog_revision.bundle_digest), 64)
+
     def sweep(self, **fields):
         CALLED.add("EstimatorService/Sweep")
         return list(self.server.client.stream("EstimatorService/Sweep", **fields)[1])

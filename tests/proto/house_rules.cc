@@ -39,17 +39,20 @@ constexpr Unitless kUnitless[] = {
      "prefill_replicas decode_replicas prefill_passes_in_flight prefill_samples decode_samples page_size total_size "
      "total_points "
      "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
-     "num_samples num_probes samples_used kernels_used num_kernels rows "},
+     "num_samples num_probes samples_used kernels_used num_kernels rows "
+     "requests warmup_requests concurrency steps max_steps preemptions mean_running_sequences most_running_sequences "
+     "mean_waiting_requests most_waiting_requests "},
     {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},
     {"shares and ratios",
      " memory_utilization compute_utilization bandwidth_utilization peak_to_average_bandwidth probability "
      "coverage headroom mbu mfu r2 prefill_r2 decode_r2 progress roofline_exponent acceptance_rate "
      "expert_load_imbalance max_vector_balance "
      "low_ratio high_ratio max_median_ape in_sample_median_ape in_sample_mean_ape in_sample_bias "
-     "cross_validated_median_ape parent_median_ape prefill_utilization decode_utilization "},
+     "cross_validated_median_ape parent_median_ape prefill_utilization decode_utilization "
+     "coefficient_of_variation relative_error mean_kv_cache_share most_kv_cache_share "},
     {"amounts in the caller's currency", " price_per_device_hour cost_per_request cost_per_million_output_tokens "},
     {"positions, revisions and codes",
-     " index sample_indices ranking first_point point store_revision statuses model_version "},
+     " index sample_indices ranking first_point point store_revision statuses model_version seed "},
     {"in the unit of the field, metric or fit that they belong to",
      " low high slope intercept residuals start stop values value min_value max_value nearest_value "
      "prior_value "},

@@ -18,6 +18,7 @@ void AddExplain(CLI::App& app, Action& chosen);           // its operators, form
 void AddCompare(CLI::App& app, Action& chosen);           // one scenario on several hardware, ranked
 void AddSweep(CLI::App& app, Action& chosen);             // a grid
 void AddSolve(CLI::App& app, Action& chosen);             // the largest batch, highest rate, ... that meets an SLO
+void AddSimulate(CLI::App& app, Action& chosen);          // percentiles of a simulated engine
 void AddValidate(CLI::App& app, Action& chosen);          // predictions against measurements
 void AddList(CLI::App& app, Action& chosen);              // the catalog
 void AddGet(CLI::App& app, Action& chosen);               // one entry

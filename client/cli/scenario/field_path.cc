@@ -83,6 +83,8 @@ absl::Status SetScalar(Message& message, const FieldDescriptor& field, std::stri
       return SetWhole<int32_t>(text, [&](int32_t whole) { reflection.SetInt32(&message, &field, whole); });
     case FieldDescriptor::CPPTYPE_INT64:
       return SetWhole<int64_t>(text, [&](int64_t whole) { reflection.SetInt64(&message, &field, whole); });
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return SetWhole<uint64_t>(text, [&](uint64_t whole) { reflection.SetUInt64(&message, &field, whole); });
     case FieldDescriptor::CPPTYPE_DOUBLE: {
       const absl::StatusOr<double> number = ParseDouble(field, text);
       if (number.ok()) reflection.SetDouble(&message, &field, *number);

@@ -1,7 +1,6 @@
 #include "server/rpc/estimate/answer.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/scenario/calibration.h"
@@ -15,17 +14,6 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration& message) {
   const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
   message.set_seconds(seconds);
   message.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
-}
-
-std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
-  const v1::CatalogRevision& revision = moment.snapshot.revision();
-  if (!revision.has_stale_since()) return std::nullopt;
-  const absl::Duration age = moment.now - catalog::TimeOf(revision.stale_since());
-  return Warning{
-      .code = WarningCode::kStaleCatalog,
-      .message = absl::StrCat("the catalog store has not answered for ",
-                              absl::FormatDuration(absl::Trunc(age, absl::Seconds(1))), "; its last state is used"),
-      .field = ""};
 }
 
 // The time since the fit that answered: a calibration states when it was fitted, a profile is as old as its entry.
@@ -44,6 +32,17 @@ std::optional<absl::Duration> CalibrationAge(const Estimate& estimate, const Sce
 }
 
 }  // namespace
+
+std::optional<Warning> StaleCatalogWarning(const Moment& moment) {
+  const v1::CatalogRevision& revision = moment.snapshot.revision();
+  if (!revision.has_stale_since()) return std::nullopt;
+  const absl::Duration age = moment.now - catalog::TimeOf(revision.stale_since());
+  return Warning{
+      .code = WarningCode::kStaleCatalog,
+      .message = absl::StrCat("the catalog store has not answered for ",
+                              absl::FormatDuration(absl::Trunc(age, absl::Seconds(1))), "; its last state is used"),
+      .field = ""};
+}
 
 void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,
                  v1::Estimate& message) {

@@ -2,6 +2,8 @@
 #ifndef FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
 #define FORETOKEN_SERVER_RPC_ESTIMATE_ANSWER_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "estimator/methods/estimator.h"
 #include "foretoken/v1/estimate.pb.h"
@@ -10,6 +12,9 @@
 #include "server/rpc/estimate/scenario_reader.h"
 
 namespace foretoken::rpc {
+
+// Says that the store does not answer and its last state is used; absent: it answers.
+std::optional<Warning> StaleCatalogWarning(const Moment& moment);
 
 // Fills `message` with an estimate of the scenario that `reader` has read, with the load's age and what to warn about.
 void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const Scenario& scenario, const Moment& moment,

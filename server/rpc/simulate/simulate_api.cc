@@ -1,0 +1,73 @@
+#include "server/rpc/simulate/simulate_api.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "estimator/methods/operator_model.h"
+#include "estimator/scenario/calibration.h"
+#include "estimator/simulation/simulation.h"
+#include "server/rpc/estimate/answer.h"
+#include "server/rpc/estimate/scenario_reader.h"
+#include "server/rpc/estimate/scenario_resolver.h"
+#include "server/rpc/simulate/convert_simulation.h"
+#include "server/rpc/wire/convert.h"
+
+namespace foretoken::rpc {
+namespace {
+
+constexpr std::string_view kScenario = "scenario.";
+// Of a step by itself: twice what one of many sequences takes (docs/model/simulation.md, "The time of a step").
+constexpr Seconds kCpuTimeOfStep(1e-6);
+
+// Paths of the simulation are whole already; those of the scenario get the prefix of their part.
+absl::Status WithPrefix(const ScenarioReader& reader, const absl::Status& refusal) {
+  for (const FieldViolation& violation : DetailOf(refusal).violations) {
+    if (absl::StartsWith(absl::string_view(violation.field), "simulation.")) return refusal;
+  }
+  return reader.WithPrefix(refusal);
+}
+
+void AddWarnings(const ScenarioReader& reader, const Scenario& scenario, const OperatorMethod& method,
+                 const Moment& moment, v1::SimulateResponse& response) {
+  std::vector<Warning> warnings;
+  WarnOfEngines(scenario, *method.efficiencies, warnings);
+  if (auto warning = reader.StaleLoadWarning()) warnings.push_back(*std::move(warning));
+  if (auto warning = StaleCatalogWarning(moment)) warnings.push_back(*std::move(warning));
+  for (const Warning& warning : warnings) WriteWarning(warning, *response.add_warnings());
+}
+
+}  // namespace
+
+double MostSteps(const v1::SimulateRequest& request) {
+  const v1::Simulation& simulation = request.simulation();
+  const int64_t stated = simulation.has_max_steps() ? simulation.max_steps() : SimulationSpec{}.max_steps;
+  return static_cast<double>(std::clamp<int64_t>(stated, 1, kMaxSimulatedSteps));
+}
+
+absl::Status AnswerSimulate(const v1::SimulateRequest& request, const Moment& moment, Cancelled cancelled,
+                            v1::SimulateResponse& response) {
+  const absl::StatusOr<SimulationSpec> spec = ReadSimulation(request.simulation());
+  if (!spec.ok()) return spec.status();
+  absl::Status affordable =
+      CheckCpu("simulation.max_steps", MostSteps(request), "steps", moment.max_cpu, [] { return kCpuTimeOfStep; });
+  if (!affordable.ok()) return affordable;
+  ScenarioReader reader(moment.snapshot, moment.now);
+  ScenarioResolver resolver(reader, moment.snapshot);
+  reader.ReadAll(request.scenario(), kScenario);
+  const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
+  if (!scenario.ok()) return scenario.status();
+  const OperatorMethod method = OperatorMethodOf(**scenario);
+  const absl::StatusOr<SimulationResult> result = Simulate(**scenario, *spec, *method.efficiencies, cancelled);
+  if (!result.ok()) return WithPrefix(reader, result.status());
+  WriteSimulation(*result, response);
+  AddWarnings(reader, **scenario, method, moment, response);
+  response.set_provenance(static_cast<v1::Provenance>(method.provenance));
+  if (method.calibration != nullptr) response.set_calibration_id(method.calibration->id);
+  *response.mutable_catalog_revision() = moment.snapshot.revision();
+  return absl::OkStatus();
+}
+
+}  // namespace foretoken::rpc
