@@ -3,8 +3,8 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/entry_kind.h"
-#include "client/cli/commands/write_flags.h"
 #include "client/cli/scenario/message_file.h"
+#include "client/cli/scenario/write_flags.h"
 #include "client/cli/text/estimate_text.h"
 #include "client/printable.h"
 

@@ -2,8 +2,8 @@
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
 
-#include "client/cli/commands/write_flags.h"
 #include "client/cli/scenario/message_file.h"
+#include "client/cli/scenario/write_flags.h"
 #include "client/cli/terminal/session.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/profile_text.h"

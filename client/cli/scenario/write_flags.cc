@@ -1,4 +1,4 @@
-#include "client/cli/commands/write_flags.h"
+#include "client/cli/scenario/write_flags.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

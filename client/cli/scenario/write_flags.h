@@ -1,6 +1,6 @@
 // Flags of every write: the etag and the request id.
-#ifndef FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
-#define FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
+#ifndef FORETOKEN_CLIENT_CLI_SCENARIO_WRITE_FLAGS_H_
+#define FORETOKEN_CLIENT_CLI_SCENARIO_WRITE_FLAGS_H_
 
 #include <string>
 
@@ -29,4 +29,4 @@ struct WriteFlags {
 
 }  // namespace foretoken::cli
 
-#endif  // FORETOKEN_CLIENT_CLI_COMMANDS_WRITE_FLAGS_H_
+#endif  // FORETOKEN_CLIENT_CLI_SCENARIO_WRITE_FLAGS_H_
