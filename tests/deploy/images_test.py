@@ -102,7 +102,7 @@ class Server(unittest.TestCase):
         subprocess.run([DEPLOY / "compose" / "make-secrets", f"--folder={secrets}"], check=True)
         port = free_port()
         here = {"/etc/foretoken/": f"{secrets}/replica/", "/var/lib/foretoken/": f"{folder}/", "0.0.0.0:50051":
-                f"127.0.0.1:{port}", "localhost:50051": f"localhost:{port}"}
+                f"127.0.0.1:{port}", "localhost:50051": f"127.0.0.1:{port}"}
 
         def placed(text):
             for there, path in here.items():

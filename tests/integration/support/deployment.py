@@ -91,8 +91,8 @@ class Replica(ServerProcess):
 
     def probe(self, command):
         """The exit code of a probe that would run in this replica's container."""
-        here = {MOUNTED: self.secrets.path("replica", ""),
-                "localhost:50051": self.address.replace("127.0.0.1", "localhost")}
+        # The certificate names both; a machine without /etc/hosts does not know localhost.
+        here = {MOUNTED: self.secrets.path("replica", ""), "localhost:50051": self.address}
         for there, path in here.items():
             command = [argument.replace(there, path) for argument in command]
         return subprocess.run([CLI, *command[1:]], capture_output=True, check=False, timeout=30).returncode
@@ -103,7 +103,7 @@ class Proxy:
 
     def __init__(self, service, replicas, secrets):
         self.port = free_address().rsplit(":", 1)[1]
-        self.address, self.metrics_address = f"localhost:{self.port}", free_address()
+        self.address, self.metrics_address = f"127.0.0.1:{self.port}", free_address()
         environment = {name: value.replace(MOUNTED, secrets.path("proxy", ""))
                        for name, value in service["environment"].items()}
         environment |= {"FORETOKEN_BIND": f"127.0.0.1:{self.port}", "FORETOKEN_METRICS_BIND": self.metrics_address,
