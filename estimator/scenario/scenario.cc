@@ -19,6 +19,9 @@ Dtype DefaultActivation(Dtype weight) {
   }
 }
 
+// The name in "name@version" or "name".
+std::string_view NameOf(std::string_view engine) { return engine.substr(0, engine.find('@')); }
+
 }  // namespace
 
 void ResolveDtypes(const Model& model, Placement& placement) {
@@ -31,7 +34,14 @@ void ResolveDtypes(const Model& model, Placement& placement) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
-bool IsLlamaCpp(std::string_view engine) { return engine.substr(0, engine.find('@')) == "llama.cpp"; }
+bool IsLlamaCpp(std::string_view engine) { return NameOf(engine) == "llama.cpp"; }
+
+Scheduler SchedulerOf(const Deployment& deployment) {
+  if (deployment.scheduler) return *deployment.scheduler;
+  // SGLang asks for prompts before each step, and decodes where there are none, unless enable_mixed_chunk is set
+  // (get_next_batch_to_run of python/sglang/srt/managers/scheduler.py, sgl-project/sglang).
+  return NameOf(deployment.engine) == "sglang" ? Scheduler::kPrefillFirst : Scheduler::kMixed;
+}
 
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {
   if (deployment.prefill_chunk_tokens) return deployment.prefill_chunk_tokens;

@@ -25,6 +25,13 @@ enum class AttentionKernel { kFlash, kNaive };
 enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
+// How an engine that batches continuously orders prompts and decodes.
+enum class Scheduler {
+  kMixed,         // decodes in every step, and prompts in what is left of it, the last one in part
+  kPrefillFirst,  // while prompts wait, steps of prompts alone
+  kInFlight,      // whole prompts beside decodes; a request starts only if memory holds it to its end
+};
+
 // How the model is split over devices. A draft model with the parallelism of its target copies all of it.
 struct Parallelism {
   int tensor_parallel = 1;
@@ -61,6 +68,8 @@ struct Deployment : Placement {
   std::string engine;
   std::optional<int> prefill_chunk_tokens;
   std::optional<int> prefill_passes_in_flight;  // that pipeline stages work on at once; absent: as the engine does
+  std::optional<int> max_num_seqs;              // sequences that a replica runs at most; absent: as memory allows
+  std::optional<Scheduler> scheduler;           // resolve with SchedulerOf
   double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
@@ -81,6 +90,9 @@ inline constexpr int kLlamaCppUbatch = 512;
 
 // Whether the engine, "name@version" or "name", is llama.cpp.
 bool IsLlamaCpp(std::string_view engine);
+
+// How the deployment orders prompts and decodes: as stated, else as its engine is known to do, else kMixed.
+Scheduler SchedulerOf(const Deployment& deployment);
 
 // Speculative decoding: a small draft model proposes tokens, and one step of the scenario's model verifies them.
 struct Speculation {
@@ -126,6 +138,11 @@ struct Workload {
   KvCacheMode kv_cache_mode = KvCacheMode::kCached;
   std::optional<double> prompt_arrival_tokens_per_second;
   std::optional<double> request_rate_per_second;
+  // Lengths are independent and uniform within their mean, prompt_tokens or output_tokens, and this many tokens around.
+  int prompt_spread_tokens = 0;
+  int output_spread_tokens = 0;
+  // Requests of a run at constant concurrency, which offers batch_size of them at its start; absent: steady state.
+  std::optional<int> closed_loop_requests;
   std::optional<Seconds> batching_window;
   CapacityPolicy capacity_policy = CapacityPolicy::kRefuse;
   ExpertRouting expert_routing = ExpertRouting::kIndependent;

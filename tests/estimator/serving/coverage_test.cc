@@ -215,6 +215,17 @@ std::pair<Change, Change> StatementOf(Feature feature) {
               [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_passes_in_flight = 1; }); }};
     case Feature::kBatchingWindow:
       return {Nothing, [](Question& q) { q.workload().batching_window = Seconds(0.1); }};
+    case Feature::kPromptSpread:
+      return {Nothing, [](Question& q) { q.workload().prompt_spread_tokens = 100; }};
+    case Feature::kOutputSpread:
+      return {Nothing, [](Question& q) { q.workload().output_spread_tokens = 10; }};
+    case Feature::kRequestsOfRun:
+      return {[](Question& q) { q.workload().output_spread_tokens = 10; },
+              [](Question& q) { q.workload().closed_loop_requests = 40; }};
+    case Feature::kScheduler:
+      return {Nothing, [](Question& q) { q.deployment().scheduler = Scheduler::kPrefillFirst; }};
+    case Feature::kSlotLimit:
+      return {Nothing, [](Question& q) { q.deployment().max_num_seqs = 2; }};
     case Feature::kExpertParallelOfDenseModel:
       return {[](Question& q) { q.deployment().tensor_parallel = 2; },
               [](Question& q) { q.deployment().expert_parallel = 2; }};
