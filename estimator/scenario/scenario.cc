@@ -19,9 +19,6 @@ Dtype DefaultActivation(Dtype weight) {
   }
 }
 
-// The name in "name@version" or "name".
-std::string_view NameOf(std::string_view engine) { return engine.substr(0, engine.find('@')); }
-
 }  // namespace
 
 void ResolveDtypes(const Model& model, Placement& placement) {
@@ -34,13 +31,18 @@ void ResolveDtypes(const Model& model, Placement& placement) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
-bool IsLlamaCpp(std::string_view engine) { return NameOf(engine) == "llama.cpp"; }
+std::string_view EngineName(std::string_view engine) { return engine.substr(0, engine.find('@')); }
 
-Scheduler SchedulerOf(const Deployment& deployment) {
+bool IsLlamaCpp(std::string_view engine) { return EngineName(engine) == "llama.cpp"; }
+
+SchedulerPolicy SchedulerOf(const Deployment& deployment) {
   if (deployment.scheduler) return *deployment.scheduler;
   // SGLang asks for prompts before each step, and decodes where there are none, unless enable_mixed_chunk is set
   // (get_next_batch_to_run of python/sglang/srt/managers/scheduler.py, sgl-project/sglang).
-  return NameOf(deployment.engine) == "sglang" ? Scheduler::kPrefillFirst : Scheduler::kMixed;
+  const std::string_view engine = EngineName(deployment.engine);
+  if (engine == "sglang") return SchedulerPolicy::kPrefillFirst;
+  // TensorRT-LLM adds whole prompts, unless enable_chunked_prefill is set (TorchLlmArgs of tensorrt_llm/llmapi).
+  return engine == "tensorrt-llm" ? SchedulerPolicy::kInFlight : SchedulerPolicy::kMixed;
 }
 
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {

@@ -25,11 +25,11 @@ enum class AttentionKernel { kFlash, kNaive };
 enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
-// How an engine that batches continuously orders prompts and decodes.
-enum class Scheduler {
-  kMixed,         // decodes in every step, and prompts in what is left of it, the last one in part
-  kPrefillFirst,  // while prompts wait, steps of prompts alone
-  kInFlight,      // whole prompts beside decodes; a request starts only if memory holds it to its end
+// How an engine that batches continuously fills a step with prompts and decodes.
+enum class SchedulerPolicy {
+  kMixed,         // vLLM V1: running decodes first, then prompts, cut to the token budget
+  kPrefillFirst,  // SGLang: waiting prompts run in steps of their own, while decodes stop
+  kInFlight,      // TensorRT-LLM: as kMixed, with whole prompts; memory for the whole request before it begins
 };
 
 // How the model is split over devices. A draft model with the parallelism of its target copies all of it.
@@ -69,7 +69,7 @@ struct Deployment : Placement {
   std::optional<int> prefill_chunk_tokens;
   std::optional<int> prefill_passes_in_flight;  // that pipeline stages work on at once; absent: as the engine does
   std::optional<int> max_num_seqs;              // sequences that a replica runs at most; absent: as memory allows
-  std::optional<Scheduler> scheduler;           // resolve with SchedulerOf
+  std::optional<SchedulerPolicy> scheduler;           // resolve with SchedulerOf
   double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
@@ -88,11 +88,14 @@ inline constexpr int kStepTokens = 8192;
 // Tokens of a prompt that llama.cpp computes at once by default: n_ubatch of llama-server and llama-bench.
 inline constexpr int kLlamaCppUbatch = 512;
 
+// The name of an engine that is stated as "name@version" or "name".
+std::string_view EngineName(std::string_view engine);
+
 // Whether the engine, "name@version" or "name", is llama.cpp.
 bool IsLlamaCpp(std::string_view engine);
 
-// How the deployment orders prompts and decodes: as stated, else as its engine is known to do, else kMixed.
-Scheduler SchedulerOf(const Deployment& deployment);
+// How the deployment fills a step with prompts and decodes: as stated, else as its engine is known to do, else kMixed.
+SchedulerPolicy SchedulerOf(const Deployment& deployment);
 
 // Speculative decoding: a small draft model proposes tokens, and one step of the scenario's model verifies them.
 struct Speculation {

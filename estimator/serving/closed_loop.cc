@@ -22,7 +22,7 @@ enum class Order {
 // The speed of light is of no engine.
 bool PromptsComeFirst(const Replica& replica) {
   if (replica.model.efficiencies.speed_of_light) return false;
-  return SchedulerOf(replica.scenario.deployment) == Scheduler::kPrefillFirst;
+  return SchedulerOf(replica.scenario.deployment) == SchedulerPolicy::kPrefillFirst;
 }
 
 Order OrderOf(const Replica& replica) {
@@ -61,7 +61,7 @@ double PromptsPerStep(const Replica& replica, double running) {
 double FirstPrompts(const Replica& replica, double running) {
   const Scenario& s = replica.scenario;
   const double fit = PromptsThatFit(s.workload, s.deployment);
-  const bool whole = SchedulerOf(s.deployment) == Scheduler::kInFlight;
+  const bool whole = SchedulerOf(s.deployment) == SchedulerPolicy::kInFlight;
   return std::clamp(running / replica.model.shard.stages, 1.0, whole ? std::floor(fit) : fit);
 }
 
@@ -192,7 +192,7 @@ void AddWaits(const Replica& replica, Order order, double running, double togeth
 // Requests that run at once.
 double Slots(const Replica& replica) {
   const double most = MostRunning(replica);
-  return SchedulerOf(replica.scenario.deployment) == Scheduler::kInFlight
+  return SchedulerOf(replica.scenario.deployment) == SchedulerPolicy::kInFlight
              ? std::min(most, replica.capacity.largest_batch)
              : most;
 }

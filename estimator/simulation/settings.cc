@@ -15,34 +15,22 @@ namespace {
 constexpr int kMostOfVllm = 1024;  // max_num_seqs on large devices
 
 struct EngineDefaults {
-  SchedulerPolicy policy;
   int step_tokens;
   int sequences;
   int block_tokens;
 };
 
-bool StartsWith(const std::string& engine, absl::string_view name) { return absl::StartsWithIgnoreCase(engine, name); }
-
 EngineDefaults OfVllm(const Hardware& hardware, Bytes memory) {
   const bool large = memory >= Gibibytes(70) && !absl::StrContains(absl::string_view(hardware.id), "a100");
-  return {SchedulerPolicy::kMixed, large ? 8192 : 2048, large ? kMostOfVllm : 256, kBlockTokens};
+  return {large ? 8192 : 2048, large ? kMostOfVllm : 256, kBlockTokens};
 }
 
 EngineDefaults DefaultsOf(const Scenario& scenario, const Machine& machine) {
-  const std::string& engine = scenario.deployment.engine;
+  const std::string_view engine = EngineName(scenario.deployment.engine);
   const Bytes memory = machine.memory_capacity;
-  if (StartsWith(engine, "sglang")) {
-    return {SchedulerPolicy::kPrefillFirst, memory < Bytes(25e9) ? 2048 : kStepTokens, 4096, 1};
-  }
-  if (StartsWith(engine, "tensorrt-llm")) return {SchedulerPolicy::kInFlight, kStepTokens, 2048, 32};
+  if (engine == "sglang") return {memory < Bytes(25e9) ? 2048 : kStepTokens, 4096, 1};
+  if (engine == "tensorrt-llm") return {kStepTokens, 2048, 32};
   return OfVllm(*scenario.hardware, memory);
-}
-
-// The defaults of an engine that runs the policy, where the spec asks for another than the scenario's engine has.
-EngineDefaults DefaultsOf(const Scenario& scenario, const SimulationSpec& spec, const Machine& machine) {
-  EngineDefaults defaults = DefaultsOf(scenario, machine);
-  if (spec.scheduler.policy != SchedulerPolicy::kUnspecified) defaults.policy = spec.scheduler.policy;
-  return defaults;
 }
 
 int64_t StepTokens(const Scenario& scenario, const SchedulerSpec& spec, const EngineDefaults& defaults) {
@@ -57,7 +45,9 @@ int64_t StepTokens(const Scenario& scenario, const SchedulerSpec& spec, const En
 absl::StatusOr<int64_t> MaxSequences(const Scenario& scenario, const SchedulerSpec& spec,
                                      const EngineDefaults& defaults, const EngineSettings& settings) {
   const bool loaded = scenario.live_load && scenario.live_load->max_num_seqs;
-  const int64_t stated = spec.max_num_seqs ? *spec.max_num_seqs : loaded ? *scenario.live_load->max_num_seqs : 0;
+  const int64_t stated = spec.max_num_seqs ? *spec.max_num_seqs
+                         : loaded          ? *scenario.live_load->max_num_seqs
+                                           : scenario.deployment.max_num_seqs.value_or(0);
   if (settings.prompts_alone) return stated > 0 ? stated : defaults.sequences;
   if (stated <= 0) return std::min<int64_t>(defaults.sequences, settings.step_tokens);
   if (stated <= settings.step_tokens) return stated;
@@ -77,6 +67,11 @@ int64_t TokensThatFit(const Scenario& scenario, const StepModel& model, const En
   return static_cast<int64_t>(std::clamp(tokens, 0.0, static_cast<double>(kMaxSimulatedKvTokens)));
 }
 
+Lengths Around(int mean, int spread) {
+  if (spread == 0) return FixedLength{mean};
+  return UniformLengths{.low = std::max(1, mean - spread), .high = mean + spread};
+}
+
 }  // namespace
 
 int64_t LoopOf(const Scenario& scenario, const SimulationSpec& spec) {
@@ -94,20 +89,20 @@ int64_t LoopOf(const Scenario& scenario, const SimulationSpec& spec) {
 
 Lengths PromptsOf(const Scenario& scenario, const SimulationSpec& spec) {
   if (!std::holds_alternative<std::monostate>(spec.prompts)) return spec.prompts;
-  return FixedLength{scenario.workload.prompt_tokens};
+  return Around(scenario.workload.prompt_tokens, scenario.workload.prompt_spread_tokens);
 }
 
 Lengths OutputsOf(const Scenario& scenario, const SimulationSpec& spec) {
   if (!std::holds_alternative<std::monostate>(spec.outputs)) return spec.outputs;
   if (scenario.workload.output_lengths) return *scenario.workload.output_lengths;
-  return FixedLength{scenario.workload.output_tokens};
+  return Around(scenario.workload.output_tokens, scenario.workload.output_spread_tokens);
 }
 
 absl::StatusOr<EngineSettings> SettingsOf(const Scenario& scenario, const SimulationSpec& spec,
                                           const StepModel& model) {
   const SchedulerSpec& asked = spec.scheduler;
-  const EngineDefaults defaults = DefaultsOf(scenario, spec, model.machine);
-  EngineSettings settings{.policy = defaults.policy};
+  const EngineDefaults defaults = DefaultsOf(scenario, model.machine);
+  EngineSettings settings{.policy = asked.policy.value_or(SchedulerOf(scenario.deployment))};
   const bool in_flight = settings.policy == SchedulerPolicy::kInFlight;
   settings.prompts_alone = settings.policy == SchedulerPolicy::kPrefillFirst && !asked.mixed_chunk.value_or(false);
   settings.cuts_prompts = !in_flight || asked.chunked_prompt.value_or(false);

@@ -9,7 +9,8 @@
 //                                       1 token (page_size); as many sequences as memory holds, up to 4096
 //   TensorRT-LLM                        max_num_tokens 8192, max_batch_size 2048 (llmapi, BuildConfig); blocks of 32
 //                                       tokens; GUARANTEED_NO_EVICT; prompts whole (enable_chunked_prefill false)
-// The deployment's prefill_chunk_tokens and the limits of a live load come before these, the spec before all.
+// The deployment's scheduler, max_num_seqs and prefill_chunk_tokens come before these, the limits of a live load before
+// the deployment's, the spec before all.
 #ifndef FORETOKEN_ESTIMATOR_SIMULATION_SETTINGS_H_
 #define FORETOKEN_ESTIMATOR_SIMULATION_SETTINGS_H_
 

@@ -106,7 +106,7 @@ void Check(const SchedulerSpec& scheduler, Faults& faults) {
   faults.Between(path + "kv_tokens", scheduler.kv_tokens, scheduler.kv_block_tokens.value_or(1),
                  static_cast<double>(kMaxSimulatedKvTokens));
   const auto only = [&](const char* field, bool stated, SchedulerPolicy policy, const char* name) {
-    if (!stated || scheduler.policy == policy || scheduler.policy == SchedulerPolicy::kUnspecified) return;
+    if (!stated || scheduler.policy.value_or(policy) == policy) return;
     faults.Add(path + field, absl::StrCat(field, " is given; allowed with ", name, " only"));
   };
   only("mixed_chunk", scheduler.mixed_chunk.has_value(), SchedulerPolicy::kPrefillFirst, "prefill first");

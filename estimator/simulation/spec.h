@@ -61,17 +61,9 @@ struct LogNormalLengths {
 // maximum, or one chance to end after each token. Absent: the workload's.
 using Lengths = std::variant<std::monostate, FixedLength, UniformLengths, LogNormalLengths, OutputLengthDistribution>;
 
-// How the engine fills a step. Same order and numbers as foretoken.v1.SchedulerPolicy.
-enum class SchedulerPolicy {
-  kUnspecified,   // the engine's, by its name; kMixed where it is unknown
-  kMixed,         // vLLM V1: running decodes first, then prompts, cut to the token budget
-  kPrefillFirst,  // SGLang: waiting prompts run in steps of their own, while decodes stop
-  kInFlight,      // TensorRT-LLM: as kMixed, with whole prompts; memory for the whole request before it begins
-};
-
 // Absent fields are the engine's defaults (settings.h).
 struct SchedulerSpec {
-  SchedulerPolicy policy = SchedulerPolicy::kUnspecified;
+  std::optional<SchedulerPolicy> policy;
   std::optional<int> max_num_batched_tokens;  // of a step
   std::optional<int> max_num_seqs;            // that run at once
   std::optional<int> kv_block_tokens;

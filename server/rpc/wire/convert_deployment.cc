@@ -79,7 +79,25 @@ void ReadKernels(const v1::Deployment& message, FieldChecker& fields, Deployment
   }
 }
 
+void ReadScheduling(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
+  if (message.has_max_num_seqs()) {
+    deployment.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1, kMaxBatch);
+  }
+  deployment.scheduler = ReadSchedulerPolicy("scheduler", message.scheduler(), fields);
+}
+
 }  // namespace
+
+std::optional<SchedulerPolicy> ReadSchedulerPolicy(const std::string& field, v1::SchedulerPolicy stated,
+                                                   FieldChecker& fields) {
+  const int policy = fields.Enum(field, stated, v1::SchedulerPolicy_MAX);
+  if (policy == v1::SCHEDULER_POLICY_UNSPECIFIED) return std::nullopt;
+  return static_cast<SchedulerPolicy>(policy - 1);
+}
+
+v1::SchedulerPolicy ToApi(SchedulerPolicy policy) {
+  return static_cast<v1::SchedulerPolicy>(static_cast<int>(policy) + 1);
+}
 
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   Deployment deployment;
@@ -88,6 +106,7 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   ReadEngine(message, fields, deployment);
   ReadNode(message, fields, deployment);
   ReadKernels(message, fields, deployment);
+  ReadScheduling(message, fields, deployment);
   if (message.has_prefill_chunk_tokens()) {
     deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1, kMaxTokens);
   }

@@ -91,7 +91,7 @@ class SimulatedRun {
 
   bool PrefillsOnly() const {
     const auto partial = [](const Request& r) { return !r.decodes(); };
-    return scheduler_ == Scheduler::kPrefillFirst &&
+    return scheduler_ == SchedulerPolicy::kPrefillFirst &&
            (MayStart() || std::any_of(running_.begin(), running_.end(), partial));
   }
 
@@ -113,7 +113,7 @@ class SimulatedRun {
     const size_t before = running_.size();
     for (size_t i = 0; i < before; ++i) take(i);
     while (MayStart() && room > 0) {
-      if (scheduler_ == Scheduler::kInFlight && waiting_.front().prompt > room) break;
+      if (scheduler_ == SchedulerPolicy::kInFlight && waiting_.front().prompt > room) break;
       running_.push_back(waiting_.front());
       waiting_.pop_front();
       take(running_.size() - 1);
@@ -124,7 +124,7 @@ class SimulatedRun {
   void Step() {
     const std::vector<size_t> decoding = Decoding();
     const auto sequences = static_cast<double>(decoding.size());
-    const bool mixes = scheduler_ != Scheduler::kPrefillFirst || PrefillsOnly();
+    const bool mixes = scheduler_ != SchedulerPolicy::kPrefillFirst || PrefillsOnly();
     const int room = s_.deployment.prefill_chunk_tokens.value_or(kStepTokens) - static_cast<int>(sequences);
     const std::vector<Chunk> chunks = mixes ? Prompts(room) : std::vector<Chunk>();
     const auto prompts = static_cast<double>(chunks.size());
@@ -162,7 +162,7 @@ class SimulatedRun {
   const Scenario& s_;
   const Workload& w_;
   const StepModel& model_;
-  const Scheduler scheduler_;
+  const SchedulerPolicy scheduler_;
   std::mt19937 random_{1};
   std::deque<Request> waiting_;
   std::vector<Request> running_;
@@ -196,7 +196,7 @@ TEST(ClosedLoopRunTest, WavesAgreeWithAnEngineStepByStep) {
     for (const int prompt : {100, 1000, 5000}) {
       for (const int output : {2, 20, 200}) {
         Scenario scenario = RunOf(model, hardware, concurrency, prompt, output);
-        scenario.deployment.scheduler = Scheduler::kPrefillFirst;
+        scenario.deployment.scheduler = SchedulerPolicy::kPrefillFirst;
         // A step takes 1.6 prompts of 5,000 tokens: which of them end in it, the mean does not know.
         const bool cut = prompt == 5000;
         ExpectNear(scenario, cut ? 0.07 : 0.02, cut && output == 2 ? 0.21 : cut ? 0.11 : 0.02);
@@ -209,7 +209,7 @@ TEST(ClosedLoopRunTest, LengthsThatDifferAgreeWithAnEngineStepByStep) {
   const Model model = Llama2_7b();
   Hardware hardware = A100();
   hardware.memory_capacity = Gibibytes(640);
-  for (const Scheduler scheduler : {Scheduler::kMixed, Scheduler::kPrefillFirst, Scheduler::kInFlight}) {
+  for (const SchedulerPolicy scheduler : {SchedulerPolicy::kMixed, SchedulerPolicy::kPrefillFirst, SchedulerPolicy::kInFlight}) {
     for (const int concurrency : {4, 16, 64}) {
       for (const int prompt : {1000, 6000}) {
         for (const int output : {300, 1000}) {
@@ -308,19 +308,19 @@ TEST(ClosedLoopRunTest, WhoEvictsNothingRunsFewer) {
   const Hardware hardware = A100();
   Scenario scenario = RunOf(model, hardware, 200, 500, 2000);
   const Estimate halfway = By(scenario, AdmittingAtNoCost());
-  scenario.deployment.scheduler = Scheduler::kInFlight;
+  scenario.deployment.scheduler = SchedulerPolicy::kInFlight;
   const Estimate to_end = By(scenario, AdmittingAtNoCost());
   EXPECT_LT(to_end.tpot.time, halfway.tpot.time);
   EXPECT_GT(to_end.ttft.time, halfway.ttft.time);
 }
 
 TEST(SchedulerTest, IsTheStatedOneOrTheEngines) {
-  EXPECT_EQ(SchedulerOf({}), Scheduler::kMixed);
+  EXPECT_EQ(SchedulerOf({}), SchedulerPolicy::kMixed);
   Deployment deployment;
   deployment.engine = "sglang";
-  EXPECT_EQ(SchedulerOf(deployment), Scheduler::kPrefillFirst);
-  deployment.scheduler = Scheduler::kMixed;
-  EXPECT_EQ(SchedulerOf(deployment), Scheduler::kMixed);
+  EXPECT_EQ(SchedulerOf(deployment), SchedulerPolicy::kPrefillFirst);
+  deployment.scheduler = SchedulerPolicy::kMixed;
+  EXPECT_EQ(SchedulerOf(deployment), SchedulerPolicy::kMixed);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ std::pair<Change, Change> StatementOf(Feature feature) {
       return {[](Question& q) { q.workload().output_spread_tokens = 10; },
               [](Question& q) { q.workload().closed_loop_requests = 40; }};
     case Feature::kScheduler:
-      return {Nothing, [](Question& q) { q.deployment().scheduler = Scheduler::kPrefillFirst; }};
+      return {Nothing, [](Question& q) { q.deployment().scheduler = SchedulerPolicy::kPrefillFirst; }};
     case Feature::kSlotLimit:
       return {Nothing, [](Question& q) { q.deployment().max_num_seqs = 2; }};
     case Feature::kExpertParallelOfDenseModel:
