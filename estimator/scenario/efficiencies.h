@@ -60,6 +60,9 @@ struct Efficiencies {
   Seconds layer_gap;              // c_gap: idle device time per layer
   Seconds host_step;              // c_step: host time of a step
   Seconds host_layer;             // c_layer: host time of a step per layer
+  // c_prompt: likewise of a step with prompts, if it is more. The host starts its kernels one by one, because engines
+  // record graphs of decode steps, not of prompts.
+  Seconds host_prompt_layer;
   Seconds host_token;             // c_tok: per token of a step
   Seconds host_request;           // c_req: per row of logits of a step
   Seconds admission;              // a0: of a prefill

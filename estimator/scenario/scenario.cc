@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "estimator/scenario/engine_version.h"
+
 namespace foretoken {
 namespace {
 
@@ -30,8 +32,6 @@ void ResolveDtypes(const Model& model, Placement& placement) {
   if (activation == Dtype::kUnspecified) activation = DefaultActivation(weight);
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
-
-std::string_view EngineName(std::string_view engine) { return engine.substr(0, engine.find('@')); }
 
 bool IsLlamaCpp(std::string_view engine) { return EngineName(engine) == "llama.cpp"; }
 

@@ -88,9 +88,6 @@ inline constexpr int kStepTokens = 8192;
 // Tokens of a prompt that llama.cpp computes at once by default: n_ubatch of llama-server and llama-bench.
 inline constexpr int kLlamaCppUbatch = 512;
 
-// The name of an engine that is stated as "name@version" or "name".
-std::string_view EngineName(std::string_view engine);
-
 // Whether the engine, "name@version" or "name", is llama.cpp.
 bool IsLlamaCpp(std::string_view engine);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "estimator/base/errors.h"
+#include "estimator/scenario/engine_version.h"
 
 namespace foretoken {
 namespace {
