@@ -79,6 +79,7 @@ const Efficiencies& GenericPrior() {
       .host_request = Seconds(11e-6),
       .admission = Seconds(2.7e-3),
       .admission_per_request = Seconds(0.21e-3),
+      .admission_per_token = Seconds(5e-6),
       .prefill_share = 0.9,
   };
   return prior;
@@ -97,7 +98,7 @@ const Efficiencies& GenericServedPrior() {
     served.layer_gap = Seconds(44e-6);
     served.experts = kExperts;
     served.host_request = Seconds(13e-6);
-    served.host_prompt_layer = Seconds(0.8e-3);
+    served.host_prompt_layer = Seconds(0.25e-3);
     return served;
   }();
   return prior;

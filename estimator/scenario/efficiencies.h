@@ -67,6 +67,9 @@ struct Efficiencies {
   Seconds host_request;           // c_req: per row of logits of a step
   Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
+  // a2: of a request under continuous batching, per prompt token, where no rate of the tokenizer is stated: what the
+  // server does with the text of a prompt before the engine sees it. Static batches are fed tokens.
+  Seconds admission_per_token;
 
   // xi, of a closed loop: the share of the other requests' prefills, without those just before its own, that delays a
   // request's decode steps; the rest delays its first token. 1: requests arrive one by one, 0: all at once.

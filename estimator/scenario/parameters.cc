@@ -57,6 +57,7 @@ constexpr std::array kOfRuns = {
     Run<&E::host_request>("host_request", "s", 1.2, 1e-8, 1e-1),
     Run<&E::admission>("admission", "s", 1.3, 1e-6, 1),
     Run<&E::admission_per_request>("admission_per_request", "s", 1.3, 1e-7, 1e-1),
+    Run<&E::admission_per_token>("admission_per_token", "s", 1.0, 1e-9, 1e-3),
     Run<&E::prefill_share>("prefill_share", "1", 0.3, 0.01, 1),
 };
 

@@ -173,6 +173,7 @@ Spent SlowOracle::Prefill(double sequences) const {
 
 Spent SlowOracle::Around(double sequences) const {
   Spent spent;
+  if (w_.batching == BatchingPolicy::kContinuous) spent.host = w_.prompt_tokens * e_.admission_per_token.value();
   if (w_.tokenizer_tokens_per_second) spent.host = w_.prompt_tokens / *w_.tokenizer_tokens_per_second;
   if (w_.prefix_load) {
     const auto& mla = model_.latent_attention;
