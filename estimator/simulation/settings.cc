@@ -132,6 +132,7 @@ absl::StatusOr<EngineSettings> SettingsOf(const Scenario& scenario, const Simula
   const SchedulerSpec& asked = spec.scheduler;
   const EngineDefaults defaults = DefaultsOf(scenario, spec, model.machine);
   EngineSettings settings{.policy = defaults.policy};
+  if (absl::Status has = InvalidFields(FaultsOfOptions(asked, settings.policy)); !has.ok()) return has;
   const bool in_flight = settings.policy == SchedulerPolicy::kInFlight;
   settings.prompts_alone = settings.policy == SchedulerPolicy::kPrefillFirst && !asked.mixed_chunk.value_or(false);
   settings.cuts_prompts = !in_flight || asked.chunked_prompt.value_or(false);

@@ -33,8 +33,8 @@ int64_t LoopOf(const Scenario& scenario, const SimulationSpec& spec);
 Lengths PromptsOf(const Scenario& scenario, const SimulationSpec& spec);
 Lengths OutputsOf(const Scenario& scenario, const SimulationSpec& spec);
 
-// Errors: kInvalidField where stated limits contradict each other; kOutOfMemory where the memory beside weights and
-// activations holds no block.
+// Errors: kInvalidField where stated limits contradict each other, or the engine has no such option; kOutOfMemory where
+// the memory beside weights and activations holds no block.
 absl::StatusOr<EngineSettings> SettingsOf(const Scenario& scenario, const SimulationSpec& spec, const StepModel& model);
 
 }  // namespace foretoken

@@ -110,6 +110,9 @@ inline constexpr int64_t kMaxSimulatedKvTokens = 1'000'000'000'000;
 // Everything that is wrong with the spec by itself, with field paths as in foretoken.v1.Simulation.
 std::vector<FieldViolation> FaultsOf(const SimulationSpec& spec);
 
+// Stated options that an engine of this policy does not have. `policy`: the engine's, where the spec states none.
+std::vector<FieldViolation> FaultsOfOptions(const SchedulerSpec& scheduler, SchedulerPolicy policy);
+
 }  // namespace foretoken
 
 #endif  // FORETOKEN_ESTIMATOR_SIMULATION_SPEC_H_

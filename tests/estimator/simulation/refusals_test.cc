@@ -129,6 +129,24 @@ TEST(SimulationRefusalTest, RefusesASchedulerOutsideItsLimits) {
   ExpectRefused(Reason::kInvalidField, "simulation.", cases);
 }
 
+// The policy is the engine's: none, SGLang, SGLang.
+TEST(SimulationRefusalTest, RefusesAnOptionThatTheEngineDoesNotHave) {
+  const Refused cases[] = {
+      {"scheduler.mixed_chunk", [](Scenario&, S& s) { s.scheduler.mixed_chunk = true; }},
+      {"scheduler.chunked_prompt",
+       [](Scenario& scenario, S& s) {
+         scenario.deployment.engine = "sglang";
+         s.scheduler.chunked_prompt = true;
+       }},
+      {"scheduler.max_utilization",
+       [](Scenario& scenario, S& s) {
+         scenario.deployment.engine = "sglang";
+         s.scheduler.max_utilization = false;
+       }},
+  };
+  ExpectRefused(Reason::kInvalidField, "simulation.", cases);
+}
+
 TEST(SimulationRefusalTest, RefusesARunOutsideItsLimits) {
   const Refused cases[] = {
       {"requests", [](Scenario&, S& s) { s.requests = 100'001; }},
