@@ -41,6 +41,7 @@ struct EngineCounts {
   int64_t prefilled_tokens = 0;  // computed in prompts, again after a preemption
   int64_t dropped_tokens = 0;    // of them, given up by preemptions
   int64_t output_tokens = 0;     // of requests that ended
+  int64_t longest_request = 0;   // prompt and output tokens
   int most_running = 0;
 
   // What max_steps bounds: a preemption takes about as long as a step.

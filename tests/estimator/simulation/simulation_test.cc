@@ -188,6 +188,35 @@ TEST(SimulationTest, WarnsOfAQueueThatGrows) {
   EXPECT_GT(result.most_waiting, 900);
 }
 
+// A model for 1,000 tokens.
+TEST(SimulationTest, WarnsOfRequestsThatAreTooLongForTheModel) {
+  Model model = Llama2_7b();
+  model.max_position_embeddings = 1000;
+  const Hardware hardware = A100();
+  struct Case {
+    const char* name;
+    int workload_tokens;  // out; the prompt has 500
+    SimulationSpec spec;
+    const char* field;  // "": no warning
+  };
+  const Case cases[] = {
+      {"the workload", 501, {.requests = 20}, "workload.prompt_tokens"},
+      {"a workload that fits", 500, {.requests = 20}, ""},
+      {"lengths that fit", 501, {.outputs = FixedLength{500}, .requests = 20}, ""},
+      {"outputs", 100, {.outputs = FixedLength{501}, .requests = 20}, "simulation.output_lengths"},
+      {"prompts", 100, {.prompts = FixedLength{901}, .requests = 20}, "simulation.prompt_lengths"},
+      {"a trace", 100, {.arrivals = Trace{{{0, 10, 2}, {0, 999, 2}}}}, "simulation.trace.requests"},
+  };
+  for (const Case& c : cases) {
+    const SimulationResult result = MustSimulate(Served(model, hardware, 4, 500, c.workload_tokens), c.spec);
+    ASSERT_EQ(result.warnings.size(), c.field[0] == '\0' ? 0u : 1u) << c.name;
+    if (result.warnings.empty()) continue;
+    EXPECT_EQ(result.warnings[0].code, WarningCode::kContextTooLong) << c.name;
+    EXPECT_EQ(result.warnings[0].field, c.field) << c.name;
+    EXPECT_THAT(result.warnings[0].message, HasSubstr("a request of 1001 prompt and output tokens")) << c.name;
+  }
+}
+
 // Two replicas with half of the load each are one replica twice.
 TEST(SimulationTest, ReplicasShareTheLoad) {
   const Model model = Llama2_7b();
