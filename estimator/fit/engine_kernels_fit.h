@@ -17,7 +17,7 @@
 
 namespace foretoken {
 
-// Factor between a kernel and the fit to all of its format, above which the kernel is reported. It is used all the same.
+// Factor between a kernel and the fit to all of its format, above which the kernel is reported, though it is used.
 // Versions of one engine that differ as much are not to be fitted together.
 inline constexpr double kSuspiciousKernel = 2;
 
@@ -33,9 +33,9 @@ struct FormatFit {
 
 // What a fit to kernels found. Indices are those of the samples.
 struct EngineKernelsFit {
-  Efficiencies efficiencies;              // the parent's, but the fitted constants of every format that was fitted
-  std::vector<double> log_deviations;     // posterior, by Parameters(); 0: no kernel tells of the parameter
-  std::vector<FormatFit> formats;         // in the order of the enum; at least one
+  Efficiencies efficiencies;           // the parent's, but the fitted constants of every format that was fitted
+  std::vector<double> log_deviations;  // posterior, by Parameters(); 0: no kernel tells of the parameter
+  std::vector<FormatFit> formats;      // in the order of the enum; at least one
   std::vector<int> used;
   std::vector<RefusedSample> rejected;    // not used
   std::vector<RefusedSample> suspicious;  // used, though off by more than kSuspiciousKernel after the fit

@@ -7,8 +7,8 @@
 // cells may all be blank may be absent. A blank or 0 degree is 1; a blank time was not measured.
 //
 // Served runs may have more columns:
-//   prompt_tokens_min, output_tokens_min  lengths are uniform from these to prompt_tokens and output_tokens; an estimate
-//                                         takes the mean
+//   prompt_tokens_min, output_tokens_min  lengths are uniform from these to prompt_tokens and output_tokens; estimates
+//                                         take the mean
 //   max_num_batched_tokens                the prefill chunk, where prefill_chunk_tokens is blank
 //   requests, max_num_seqs, scheduler     no estimate uses these yet
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_

@@ -17,7 +17,7 @@ inline constexpr int kMaxAliases = 32;
 std::string Folded(std::string_view name);
 
 // Notes what is wrong with the aliases of the entry `id` by themselves, each under "aliases[i]". An alias has 1 to 128
-// printable ASCII characters, none of them a space at either end. It differs from the id and from every alias before it.
+// printable ASCII characters, none of them a space at either end. It differs from the id and the aliases before it.
 // There are at most kMaxAliases. Allocates for faults only.
 void CheckAliases(FieldChecker& checks, const std::string& id,
                   const google::protobuf::RepeatedPtrField<std::string>& aliases);
