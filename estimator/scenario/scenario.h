@@ -76,9 +76,10 @@ struct Deployment : Placement {
   bool operator==(const Deployment&) const = default;
 };
 
-// Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
-// dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
-// dtype, or bf16 where that has 8.5 bits or fewer.
+// Fills unspecified dtypes:
+//   weights      the model's native dtype; bf16 where that is fp32
+//   activations  the weight dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16
+//   KV cache     the activation dtype; bf16 where that has 8.5 bits or fewer
 void ResolveDtypes(const Model& model, Placement& placement);
 
 // Prompt tokens that engines prefill in one step by default: vLLM's max_num_batched_tokens, SGLang's

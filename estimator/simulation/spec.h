@@ -57,8 +57,8 @@ struct LogNormalLengths {
   double cv = 0;                  // standard deviation over mean
   std::optional<int> max_tokens;  // longer draws become it
 };
-// The last is drawn as LongestOutput (output_lengths.h) takes it: straight lines between quantiles, M u^a of mean and
-// maximum, or one chance to end after each token. Absent: the workload's.
+// Absent: the workload's. An OutputLengthDistribution is drawn as LongestOutput (output_lengths.h) takes it: by
+// straight lines between quantiles; else as M u^a, by mean and maximum; else with one chance to end after each token.
 using Lengths = std::variant<std::monostate, FixedLength, UniformLengths, LogNormalLengths, OutputLengthDistribution>;
 
 // Absent fields are the engine's defaults (settings.h).
@@ -91,16 +91,19 @@ struct SimulationSpec {
   bool every_step_by_itself = false;  // for tests: never several decode steps in one jump
 };
 
-// Limits of a simulation, so that its work and memory are bounded.
+// Limits that bound the work and the memory of a simulation.
 inline constexpr int kMaxSimulatedRequests = 100'000;
 inline constexpr int64_t kMaxSimulatedSteps = 10'000'000;
-inline constexpr int kMaxSimulatedTokens = 10'000'000;  // of one prompt or output, and of a step
-inline constexpr int kMaxSimulatedSequences = 16'384;   // that run at once, and in a closed loop
+inline constexpr int kMaxSimulatedTokens = 10'000'000;  // of one prompt, of one output, of a step
+inline constexpr int kMaxSimulatedSequences = 16'384;   // that run at once; also of a closed loop
 inline constexpr size_t kMaxSimulatedQuantiles = 1'000;
 inline constexpr int64_t kMaxSimulatedKvTokens = 1'000'000'000'000;
 
 // Everything that is wrong with the spec by itself, with field paths as in foretoken.v1.Simulation.
 std::vector<FieldViolation> FaultsOf(const SimulationSpec& spec);
+
+// Stated options that an engine of this policy does not have. `policy`: the engine's, where the spec states none.
+std::vector<FieldViolation> FaultsOfOptions(const SchedulerSpec& scheduler, SchedulerPolicy policy);
 
 }  // namespace foretoken
 

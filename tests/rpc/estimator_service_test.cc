@@ -65,6 +65,31 @@ TEST_F(ServiceTest, AProfileOfAnInlineSpecHasItsModelsDtypes) {
   EXPECT_EQ(open.estimate().method(), v1::METHOD_OPERATOR_MODEL);
 }
 
+// Of the bundled devices: cards that meet over PCIe, and others with NVLink.
+TEST_F(ServiceTest, CardsThatMeetOverPcieAreWarnedOf) {
+  struct Case {
+    const char* hardware;
+    int tensor_parallel;
+    int warnings;
+  };
+  for (const Case& c : {Case{"nvidia-rtx-4090-24gb", 1, 0},
+                        {"nvidia-rtx-4090-24gb", 2, 1},
+                        {"nvidia-l4-24gb", 4, 1},
+                        {"nvidia-h100-sxm-80gb", 2, 0},
+                        {"nvidia-rtx-3090-24gb", 2, 0}}) {
+    v1::Scenario scenario = Scenario(1, 1000, 100);
+    scenario.set_hardware_id(c.hardware);
+    scenario.mutable_deployment()->set_tensor_parallel(c.tensor_parallel);
+    v1::EstimateResponse response;
+    ASSERT_TRUE(Estimate(scenario, &response).ok()) << c.hardware;
+    ASSERT_EQ(response.estimate().warnings_size(), c.warnings) << c.hardware << " x " << c.tensor_parallel;
+    for (const v1::Warning& warning : response.estimate().warnings()) {
+      EXPECT_EQ(warning.code(), v1::WARNING_CODE_PCIE_LINK);
+      EXPECT_EQ(warning.field(), "hardware_spec.interconnect_name");
+    }
+  }
+}
+
 TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
   v1::EstimateResponse response;
   ASSERT_TRUE(Estimate(Scenario(1, 1000, 1), &response).ok());

@@ -25,15 +25,10 @@ class SimulateTest : public ServiceTest {
   }
 
   grpc::Status Simulate(const v1::SimulateRequest& request, v1::SimulateResponse* response) {
-    grpc::ClientContext context;
-    return estimator_->Simulate(&context, request, response);
+    return Call(&v1::EstimatorService::Stub::Simulate, request, response);
   }
-
   v1::SimulateResponse MustSimulate(const v1::SimulateRequest& request) {
-    v1::SimulateResponse response;
-    const grpc::Status status = Simulate(request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
+    return Must(&v1::EstimatorService::Stub::Simulate, request);
   }
 };
 

@@ -6,9 +6,11 @@
 // prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. The order is free; a column whose
 // cells may all be blank may be absent. A blank or 0 degree is 1; a blank time was not measured.
 //
-// Served runs may say more of themselves: prompt_tokens_min and output_tokens_min, from which lengths are uniform to
-// prompt_tokens and output_tokens; requests of the run; max_num_seqs and scheduler of the engine, and
-// max_num_batched_tokens, the prefill chunk where that is blank.
+// Served runs may have more columns:
+//   prompt_tokens_min, output_tokens_min  lengths are uniform from these to prompt_tokens and output_tokens
+//   requests                              of the whole run
+//   max_num_seqs, scheduler               of the engine
+//   max_num_batched_tokens                the prefill chunk, where prefill_chunk_tokens is blank
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 
