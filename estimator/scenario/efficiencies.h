@@ -56,10 +56,10 @@ struct Efficiencies {
   // replay recorded graphs.
   Seconds microbenchmark_start;
 
-  Seconds link_latency;           // alpha, of one exchange
-  Seconds layer_gap;              // c_gap: idle device time per layer
-  Seconds host_step;              // c_step: host time of a step
-  Seconds host_layer;             // c_layer: host time of a step per layer
+  Seconds link_latency;  // alpha, of one exchange
+  Seconds layer_gap;     // c_gap: idle device time per layer
+  Seconds host_step;     // c_step: host time of a step
+  Seconds host_layer;    // c_layer: host time of a step per layer
   // c_prompt: likewise of a step with prompts, if it is more. The host starts its kernels one by one, because engines
   // record graphs of decode steps, not of prompts.
   Seconds host_prompt_layer;

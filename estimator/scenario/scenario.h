@@ -69,7 +69,7 @@ struct Deployment : Placement {
   std::optional<int> prefill_chunk_tokens;
   std::optional<int> prefill_passes_in_flight;  // that pipeline stages work on at once; absent: as the engine does
   std::optional<int> max_num_seqs;              // sequences that a replica runs at most; absent: as memory allows
-  std::optional<SchedulerPolicy> scheduler;           // resolve with SchedulerOf
+  std::optional<SchedulerPolicy> scheduler;     // resolve with SchedulerOf
   double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 

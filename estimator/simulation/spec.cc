@@ -132,9 +132,7 @@ std::vector<FieldViolation> FaultsOf(const SimulationSpec& spec) {
   std::visit([&](const auto& lengths) { Check(lengths, "prompt_lengths.", faults); }, spec.prompts);
   std::visit([&](const auto& lengths) { Check(lengths, "output_lengths.", faults); }, spec.outputs);
   Check(spec.scheduler, faults);
-  if (spec.scheduler.policy != SchedulerPolicy::kUnspecified) {
-    CheckOptions(spec.scheduler, spec.scheduler.policy, faults);
-  }
+  if (spec.scheduler.policy) CheckOptions(spec.scheduler, *spec.scheduler.policy, faults);
   faults.Between("requests", spec.requests, 1, kMaxSimulatedRequests);
   faults.Between("warmup_requests", spec.warmup_requests, 0, kMaxSimulatedRequests);
   faults.Between("max_steps", static_cast<double>(spec.max_steps), 1, static_cast<double>(kMaxSimulatedSteps));

@@ -134,8 +134,8 @@ Spent SlowOracle::Step(const Shape& x) const {
   device += Head(x.logits);
   const bool prompts = x.prefilling > 0 && x.n > 0;
   const double layer = prompts ? std::max(e_.host_layer, e_.host_prompt_layer).value() : e_.host_layer.value();
-  const double host = e_.host_step.value() + model_.num_hidden_layers * layer +
-                      tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+  const double host = e_.host_step.value() + model_.num_hidden_layers * layer + tokens * e_.host_token.value() +
+                      x.logits * e_.host_request.value();
   const Smoothed both = Smax(device.Total(), host);
   const double shrunk = both.first / device.Total();
   Spent step = device;  // what is done stays, the time of it shrinks

@@ -109,6 +109,20 @@ TEST_F(SimulateTest, EveryFieldOfTheRequestChangesTheAnswer) {
   }
 }
 
+TEST_F(SimulateTest, AStatedRunIsSimulatedWhole) {
+  v1::SimulateRequest request = Question(8, 100);
+  request.mutable_simulation()->clear_requests();
+  request.mutable_scenario()->mutable_workload()->set_closed_loop_requests(40);
+  EXPECT_EQ(MustSimulate(request).requests(), 40);
+  request.mutable_simulation()->set_requests(40);
+  request.mutable_simulation()->set_whole_run(true);
+  v1::SimulateRequest spelled = request;
+  spelled.mutable_scenario()->mutable_workload()->clear_closed_loop_requests();
+  request.mutable_simulation()->clear_requests();
+  request.mutable_simulation()->clear_whole_run();
+  EXPECT_EQ(MustSimulate(request).SerializeAsString(), MustSimulate(spelled).SerializeAsString());
+}
+
 TEST_F(SimulateTest, PoliciesHaveTheirSwitches) {
   v1::SimulateRequest request = Question(8, 100);
   v1::Scheduler& scheduler = *request.mutable_simulation()->mutable_scheduler();

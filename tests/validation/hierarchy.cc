@@ -57,12 +57,12 @@ std::vector<double> KeyOf(const Efficiencies& parent, const std::vector<Sample>&
     const Deployment& d = sample.scenario.deployment;
     key.insert(key.end(), sample.weights.begin(), sample.weights.end());
     for (const double time : sample.measured) key.push_back(time > 0 ? time : 0);
-    key.insert(key.end(),
-               {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens),
-                static_cast<double>(w.output_tokens), static_cast<double>(w.prompt_spread_tokens),
-                static_cast<double>(w.output_spread_tokens), static_cast<double>(w.closed_loop_requests.value_or(0)),
-                static_cast<double>(d.max_num_seqs.value_or(0)), static_cast<double>(SchedulerOf(d)),
-                static_cast<double>(d.tensor_parallel)});
+    key.insert(
+        key.end(),
+        {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens), static_cast<double>(w.output_tokens),
+         static_cast<double>(w.prompt_spread_tokens), static_cast<double>(w.output_spread_tokens),
+         static_cast<double>(w.closed_loop_requests.value_or(0)), static_cast<double>(d.max_num_seqs.value_or(0)),
+         static_cast<double>(SchedulerOf(d)), static_cast<double>(d.tensor_parallel)});
   }
   return key;
 }

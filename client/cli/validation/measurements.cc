@@ -62,8 +62,7 @@ v1::Deployment ReadDeployment(RowReader& row) {
   if (!chunk.has_value()) chunk = batched;
   if (chunk.has_value()) deployment.set_prefill_chunk_tokens(*chunk);
   if (const auto slots = row.Whole("max_num_seqs", 1)) deployment.set_max_num_seqs(*slots);
-  deployment.set_scheduler(
-      static_cast<v1::SchedulerPolicy>(row.Enum("scheduler", *v1::SchedulerPolicy_descriptor())));
+  deployment.set_scheduler(static_cast<v1::SchedulerPolicy>(row.Enum("scheduler", *v1::SchedulerPolicy_descriptor())));
   if (const auto share = row.Share("memory_utilization")) deployment.set_memory_utilization(*share);
   return deployment;
 }

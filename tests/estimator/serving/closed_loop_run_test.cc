@@ -18,7 +18,7 @@ namespace {
 
 Efficiencies AdmittingAtNoCost() {
   Efficiencies efficiencies = GenericPrior();
-  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
   return efficiencies;
 }
 
@@ -209,7 +209,8 @@ TEST(ClosedLoopRunTest, LengthsThatDifferAgreeWithAnEngineStepByStep) {
   const Model model = Llama2_7b();
   Hardware hardware = A100();
   hardware.memory_capacity = Gibibytes(640);
-  for (const SchedulerPolicy scheduler : {SchedulerPolicy::kMixed, SchedulerPolicy::kPrefillFirst, SchedulerPolicy::kInFlight}) {
+  for (const SchedulerPolicy scheduler :
+       {SchedulerPolicy::kMixed, SchedulerPolicy::kPrefillFirst, SchedulerPolicy::kInFlight}) {
     for (const int concurrency : {4, 16, 64}) {
       for (const int prompt : {1000, 6000}) {
         for (const int output : {300, 1000}) {
@@ -319,6 +320,8 @@ TEST(SchedulerTest, IsTheStatedOneOrTheEngines) {
   Deployment deployment;
   deployment.engine = "sglang";
   EXPECT_EQ(SchedulerOf(deployment), SchedulerPolicy::kPrefillFirst);
+  deployment.engine = "tensorrt-llm@1.0.0";
+  EXPECT_EQ(SchedulerOf(deployment), SchedulerPolicy::kInFlight);
   deployment.scheduler = SchedulerPolicy::kMixed;
   EXPECT_EQ(SchedulerOf(deployment), SchedulerPolicy::kMixed);
 }

@@ -53,6 +53,34 @@ TEST(SettingsTest, EnginesHaveTheirDefaults) {
   }
 }
 
+TEST(SettingsTest, TakesWhatTheScenarioStatesOfTheEngine) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = Served(model, hardware, 8, 500, 100);
+  scenario.deployment.scheduler = SchedulerPolicy::kInFlight;
+  scenario.deployment.max_num_seqs = 3;
+  EXPECT_EQ(Settings(scenario)->policy, SchedulerPolicy::kInFlight);
+  EXPECT_EQ(Settings(scenario)->max_sequences, 3);
+  const SimulationSpec spec{.scheduler = {.policy = SchedulerPolicy::kPrefillFirst, .max_num_seqs = 4}};
+  EXPECT_EQ(Settings(scenario, spec)->policy, SchedulerPolicy::kPrefillFirst);
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 4);
+}
+
+TEST(SettingsTest, LengthsSpreadAroundTheWorkloads) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = Served(model, hardware, 8, 500, 100);
+  EXPECT_EQ(std::get<FixedLength>(PromptsOf(scenario, {})).tokens, 500);
+  scenario.workload.prompt_spread_tokens = 50;
+  scenario.workload.output_spread_tokens = 99;
+  const auto prompts = std::get<UniformLengths>(PromptsOf(scenario, {}));
+  EXPECT_EQ(prompts.low, 450);
+  EXPECT_EQ(prompts.high, 550);
+  const auto outputs = std::get<UniformLengths>(OutputsOf(scenario, {}));
+  EXPECT_EQ(outputs.low, 1);
+  EXPECT_EQ(outputs.high, 199);
+}
+
 // 512 sequences for each context that the KV cache holds: 20,000 tokens are 5 contexts of 4,000, so 2,560 sequences.
 TEST(SettingsTest, SglangCountsItsSequencesByTheCache) {
   Model model = Llama2_7b();
