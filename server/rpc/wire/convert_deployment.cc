@@ -90,13 +90,29 @@ void ReadScheduling(const v1::Deployment& message, FieldChecker& fields, Deploym
 
 std::optional<SchedulerPolicy> ReadSchedulerPolicy(const std::string& field, v1::SchedulerPolicy stated,
                                                    FieldChecker& fields) {
-  const int policy = fields.Enum(field, stated, v1::SchedulerPolicy_MAX);
-  if (policy == v1::SCHEDULER_POLICY_UNSPECIFIED) return std::nullopt;
-  return static_cast<SchedulerPolicy>(policy - 1);
+  switch (static_cast<v1::SchedulerPolicy>(fields.Enum(field, stated, v1::SchedulerPolicy_MAX))) {
+    case v1::SCHEDULER_POLICY_MIXED:
+      return SchedulerPolicy::kMixed;
+    case v1::SCHEDULER_POLICY_PREFILL_FIRST:
+      return SchedulerPolicy::kPrefillFirst;
+    case v1::SCHEDULER_POLICY_IN_FLIGHT:
+      return SchedulerPolicy::kInFlight;
+    default:
+      static_assert(v1::SchedulerPolicy_ARRAYSIZE == 4);
+      return std::nullopt;
+  }
 }
 
 v1::SchedulerPolicy ToApi(SchedulerPolicy policy) {
-  return static_cast<v1::SchedulerPolicy>(static_cast<int>(policy) + 1);
+  switch (policy) {
+    case SchedulerPolicy::kMixed:
+      return v1::SCHEDULER_POLICY_MIXED;
+    case SchedulerPolicy::kPrefillFirst:
+      return v1::SCHEDULER_POLICY_PREFILL_FIRST;
+    case SchedulerPolicy::kInFlight:
+      return v1::SCHEDULER_POLICY_IN_FLIGHT;
+  }
+  return v1::SCHEDULER_POLICY_UNSPECIFIED;
 }
 
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {

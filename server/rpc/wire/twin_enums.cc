@@ -293,18 +293,6 @@ constexpr v1::CapacityPolicy TwinOf(CapacityPolicy value) {
   return static_cast<v1::CapacityPolicy>(kNone);
 }
 
-constexpr v1::SchedulerPolicy TwinOf(SchedulerPolicy value) {
-  switch (value) {
-    case SchedulerPolicy::kMixed:
-      return v1::SCHEDULER_POLICY_MIXED;
-    case SchedulerPolicy::kPrefillFirst:
-      return v1::SCHEDULER_POLICY_PREFILL_FIRST;
-    case SchedulerPolicy::kInFlight:
-      return v1::SCHEDULER_POLICY_IN_FLIGHT;
-  }
-  return static_cast<v1::SchedulerPolicy>(kNone);
-}
-
 constexpr v1::ExpertRouting TwinOf(ExpertRouting value) {
   switch (value) {
     case ExpertRouting::kIndependent:
@@ -403,7 +391,6 @@ static_assert(AreTwins(CapacityPolicy::kRefuse, v1::CAPACITY_POLICY_REFUSE, v1::
 static_assert(AreTwins(ExpertRouting::kIndependent, v1::EXPERT_ROUTING_INDEPENDENT, v1::ExpertRouting_ARRAYSIZE));
 static_assert(AreTwins(AttentionKernel::kFlash, v1::ATTENTION_KERNEL_FLASH, v1::AttentionKernel_ARRAYSIZE));
 static_assert(AreTwins(ExpertExchange::kAllGather, v1::EXPERT_EXCHANGE_ALL_GATHER, v1::ExpertExchange_ARRAYSIZE));
-static_assert(AreTwins(SchedulerPolicy::kMixed, v1::SCHEDULER_POLICY_MIXED, v1::SchedulerPolicy_ARRAYSIZE));
 static_assert(AreTwins(NormType::kRmsNorm, v1::NORM_TYPE_RMSNORM, v1::NormType_ARRAYSIZE));
 static_assert(AreTwins(catalog::WriteAction::kRegister, v1::WRITE_ACTION_REGISTER, v1::WriteAction_ARRAYSIZE));
 static_assert(AreTwins(kTtft, v1::LATENCY_METRIC_TTFT, v1::LatencyMetric_ARRAYSIZE));
