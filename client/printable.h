@@ -7,9 +7,9 @@
 
 namespace foretoken::client {
 
-// `text` with newline and tab as they are, and the code of whatever else may not be shown (text/printable.h), so that
-// it cannot move the cursor, set the title, change colours or reorder what is read: an escape character becomes the
-// four characters "\x1b".
+// `text` without characters that could move the cursor, set the title, change colours or reorder what is read. In
+// their place stands their code: an escape character becomes the four characters "\x1b". Newline and tab stay. Which
+// characters are replaced: text/printable.h.
 std::string Printable(std::string_view text);
 
 }  // namespace foretoken::client

@@ -52,9 +52,10 @@ struct ServerFlags {
   double log_calls = 0;
 };
 
-// Ends the process with 0 after --help and --version, and with 2 and a message on stderr where a flag is unknown,
-// malformed or out of range, an argument is no flag, or an address that other machines reach stands open. REQUIRES:
-// called once, before other threads start.
+// The flags of the command line. Ends the process with 0 after --help and --version. Ends it with 2 and a message on
+// stderr where a flag is unknown, malformed or out of range, where an argument is no flag, or where an address that
+// other machines reach stands open.
+// REQUIRES: called once, before other threads start.
 ServerFlags ParseFlags(int argc, char** argv);
 
 }  // namespace foretoken

@@ -2,9 +2,10 @@
 // the one place that decides which characters may stand as they are. The server's log, labels of metrics, the client
 // library and the command line all use it.
 //
-// What may not stand as it is: control characters (ESC moves the cursor, a newline begins a forged line of a log),
-// marks that reorder text (a bidirectional override shows "gnp.exe" as "exe.png"), line separators of Unicode,
-// invisible characters, and bytes that are no UTF-8.
+// What may not stand as it is:
+//   control characters          ESC moves the cursor, a newline begins a forged line of a log
+//   marks that reorder text     a bidirectional override shows "gnp.exe" as "exe.png"
+//   line separators of Unicode, invisible characters, bytes that are no UTF-8
 #ifndef FORETOKEN_TEXT_PRINTABLE_H_
 #define FORETOKEN_TEXT_PRINTABLE_H_
 

@@ -17,31 +17,34 @@
 
 namespace foretoken {
 
-// A kernel that is off by more than this factor from the fit to all of its format is used and reported: versions of one
-// engine that differ as much are not to be fitted together.
+// Factor between a kernel and the fit to all of its format, above which the kernel is reported, though it is used.
+// Versions of one engine that differ as much are not to be fitted together.
 inline constexpr double kSuspiciousKernel = 2;
 
-// The kernels of one format. Errors are medians of |predicted / measured - 1|, with `start`.
+// How well the kernels of one format are described. An error is the median of |predicted / measured - 1|, where a
+// prediction includes `start`.
 struct FormatFit {
   MatrixFormat format = MatrixFormat::k16Bit;
   int kernels = 0;
-  Seconds start;            // see KernelFit
-  double parent_error = 0;  // of the parent
-  double error = 0;         // of the fit, on the kernels that it was fitted to
+  Seconds start;            // time before a kernel begins (KernelFit)
+  double parent_error = 0;  // by the parent's constants
+  double error = 0;         // by the fitted constants, on the kernels that the fit used
 };
 
+// What a fit to kernels found. Indices are those of the samples.
 struct EngineKernelsFit {
-  Efficiencies efficiencies;              // the parent's, with the constants of every format that was fitted
-  std::vector<double> log_deviations;     // posterior, by Parameters(); 0: no kernel tells of it
-  std::vector<FormatFit> formats;         // in the order of the enum; at least one
-  std::vector<int> used;                  // indices into the samples
-  std::vector<RefusedSample> rejected;    // indices likewise
+  Efficiencies efficiencies;           // the parent's, but the fitted constants of every format that was fitted
+  std::vector<double> log_deviations;  // posterior, by Parameters(); 0: no kernel tells of the parameter
+  std::vector<FormatFit> formats;      // in the order of the enum; at least one
+  std::vector<int> used;
+  std::vector<RefusedSample> rejected;    // not used
   std::vector<RefusedSample> suspicious;  // used, though off by more than kSuspiciousKernel after the fit
 };
 
-// Fits `samples` of one engine on one device. A format of which the fit leaves more than kMostUnexplained keeps the
-// parent's constants, and its kernels are rejected. Errors: kInsufficientSamples: fewer than kFewestSamples of every
-// format are usable; the message gives the reasons. kPoorFit: that much is left of every format. CANCELLED.
+// Fits `samples` of one engine on one device. A format whose error after the fit is above kMostUnexplained keeps the
+// parent's constants, and its kernels are rejected.
+// Errors: kInsufficientSamples: every format has fewer than kFewestSamples usable kernels; the message gives the
+// reasons. kPoorFit: the error of every format is above kMostUnexplained. CANCELLED.
 absl::StatusOr<EngineKernelsFit> FitEngineKernels(const Efficiencies& parent, const std::vector<KernelSample>& samples,
                                                   Cancelled cancelled = NeverCancelled);
 

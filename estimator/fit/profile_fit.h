@@ -1,6 +1,6 @@
-// Fits a linear profile to measurements of one model, engine and deployment on one hardware: the prefill rate (PTPS) as
-// the slope of the regression of tokens on prefill latency [S1], and the effective bandwidth of decode as total bytes
-// over total time [ours]. Also reports how well straight lines describe the measurements.
+// Fits a linear profile to measurements of one model, engine and deployment on one hardware. The prefill rate (PTPS) is
+// the slope of the regression of tokens on prefill latency [S1]. The effective bandwidth of decode is total bytes over
+// total time [ours]. Also reports how well straight lines describe the measurements.
 //
 //   ProfileFit fit = *FitProfile(scenario, samples);
 //   LinearProfile profile = ProfileOf(scenario, fit);

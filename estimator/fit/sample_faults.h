@@ -22,9 +22,9 @@ struct SampleFault {
 bool IsTime(double seconds);
 
 // The fault where a latency is below 0.95 of the roofline lower bound (speed of light); none where the hardware's specs
-// give no bound. For a closed loop with TTFT and TPOT, Little's law gives how many sequences decode at once, and a
-// cycle holds the prefill of every request: TPOT is compared with the bound of such a batch, the cycle with that of the
-// prefills.
+// give no bound. In a closed loop with TTFT and TPOT, Little's law gives how many sequences decode at once: TPOT is
+// compared with the bound of such a batch. A cycle of the loop holds the prefill of every request: the cycle is
+// compared with the bound of these prefills.
 std::optional<SampleFault> FasterThanLight(const Sample& sample);
 
 // Why the measurement cannot be used in a fit; none: it can.

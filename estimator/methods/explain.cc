@@ -104,7 +104,7 @@ OperatorEstimate HostRow(const StepModel& model, const StepShape& shape, Seconds
                      {"R", shape.logits_rows},
                      {"c_gap_seconds", e.layer_gap.value()},
                      {"c_step_seconds", e.host_step.value()},
-                     {"c_layer_seconds", e.host_layer.value()},
+                     {"c_layer_seconds", HostOfLayer(e, shape).value()},
                      {"c_tok_seconds", e.host_token.value()},
                      {"c_req_seconds", e.host_request.value()},
                      {"s", model.roofline_exponent}}};

@@ -27,10 +27,13 @@ struct OperatorMethod {
 // calibration is of this device, transferred from other devices of the engine, or of any engine and device.
 OperatorMethod OperatorMethodOf(const Scenario& scenario);
 
-// Says whose constants an estimate that was made with `efficiencies` rests on, where an engine is asked for and
-// something else answers: kExtrapolated for another version of it, or the engine on other devices; kFigureAbsent for
-// the generic prior; kNotUsed where no constant of an engine is used. Says nothing, and takes no memory, where no
-// engine is asked for, or the asked one was measured on the asked hardware: calibration_id names it.
+// Warns where the scenario asks for an engine, and `efficiencies`, with which the estimate was made, are not those of
+// this engine, version and device:
+//   kExtrapolated  they are of another version of the engine, or of the engine on other devices
+//   kFigureAbsent  they are the generic prior
+//   kNotUsed       the estimate uses no constant of an engine
+// Says nothing, and takes no memory, where no engine is asked for, or where the asked one was measured on the asked
+// hardware: calibration_id names it.
 void WarnOfEngines(const Scenario& scenario, const Efficiencies& efficiencies, std::vector<Warning>& warnings);
 
 // Fills `estimate`, whose old content is lost; after an error its content is undefined. Errors: kUnsupportedModel;

@@ -2,10 +2,11 @@
 //
 // A decode step at context c is, with d linear in c between the windows of the layers,
 //   t(c) = smax(d(c), host).
-// The sum over steps is taken piece by piece between windows and the crossover of device and host, each by 3-point
-// Gauss-Legendre quadrature over [first - 1/2, last + 1/2]: exact where t is linear (s = infinity, s = 1), within
-// 1e-3 of the slow sum otherwise. Up to 8 steps, and up to 32 attention chunks, are summed one by one; more chunks are
-// sampled (1e-3). [ours]
+// The sum over steps is taken piece by piece: pieces end at windows, and where device and host take equally long. A
+// piece is summed by 3-point Gauss-Legendre quadrature over [first - 1/2, last + 1/2]. The sum is exact where t is
+// linear (s = infinity, s = 1), and within 1e-3 of the slow sum otherwise.
+//
+// Up to 8 steps, and up to 32 attention chunks, are summed one by one. More chunks are sampled (1e-3). [ours]
 #ifndef FORETOKEN_ESTIMATOR_PHASES_DECODE_H_
 #define FORETOKEN_ESTIMATOR_PHASES_DECODE_H_
 

@@ -75,6 +75,11 @@ Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequ
   return tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv / *workload.prefix_load;
 }
 
+Seconds TakeInToken(const Efficiencies& efficiencies, const Workload& workload) {
+  if (workload.tokenizer_tokens_per_second) return Seconds(1 / *workload.tokenizer_tokens_per_second);
+  return workload.batching == BatchingPolicy::kContinuous ? efficiencies.admission_per_token : Seconds(0);
+}
+
 TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const Deployment& deployment,
                        double sequences) {
   if (workload.prompt_tokens == 0) return DecodePhase(model, workload, sequences).Step(1);
@@ -83,9 +88,7 @@ TimeParts PrefillPhase(const StepModel& model, const Workload& workload, const D
                         ? ExposedPrefill(model, shape, *workload.prompt_arrival_tokens_per_second)
                         : PrefillTime(model, shape);
   parts.communication += PrefixLoad(model, workload, sequences);
-  if (workload.tokenizer_tokens_per_second) {
-    parts.host += Seconds(workload.prompt_tokens / *workload.tokenizer_tokens_per_second);
-  }
+  parts.host += workload.prompt_tokens * TakeInToken(model.efficiencies, workload);
   return parts;
 }
 

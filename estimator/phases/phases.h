@@ -17,6 +17,10 @@ PrefillShape PromptShape(const Workload& workload, const Deployment& deployment,
 // Time to load the cached prefixes of `sequences`; zero where they are resident.
 Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequences);
 
+// What the server takes for a token of a prompt before the engine sees it: the tokenizer as stated, else, under
+// continuous batching, as engines do (admission_per_token).
+Seconds TakeInToken(const Efficiencies& efficiencies, const Workload& workload);
+
 // From arrival to the first token: tokenisation, the load of a prefix that is not resident (communication), and the
 // prefill of what is not cached. With the pipelined prompt cache, the time after the last prompt token has arrived.
 // Without prompt tokens (decode from an empty context), the first decode step.

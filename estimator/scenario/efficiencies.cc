@@ -74,10 +74,12 @@ const Efficiencies& GenericPrior() {
       .layer_gap = Seconds(70e-6),
       .host_step = Seconds(1.2e-3),
       .host_layer = Seconds(20e-6),
+      .host_prompt_layer = Seconds(20e-6),
       .host_token = Seconds(0),
       .host_request = Seconds(11e-6),
       .admission = Seconds(2.7e-3),
       .admission_per_request = Seconds(0.21e-3),
+      .admission_per_token = Seconds(5e-6),
       .prefill_share = 0.9,
   };
   return prior;
@@ -96,6 +98,7 @@ const Efficiencies& GenericServedPrior() {
     served.layer_gap = Seconds(44e-6);
     served.experts = kExperts;
     served.host_request = Seconds(13e-6);
+    served.host_prompt_layer = Seconds(0.25e-3);
     return served;
   }();
   return prior;

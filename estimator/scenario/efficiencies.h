@@ -56,14 +56,20 @@ struct Efficiencies {
   // replay recorded graphs.
   Seconds microbenchmark_start;
 
-  Seconds link_latency;           // alpha, of one exchange
-  Seconds layer_gap;              // c_gap: idle device time per layer
-  Seconds host_step;              // c_step: host time of a step
-  Seconds host_layer;             // c_layer: host time of a step per layer
+  Seconds link_latency;  // alpha, of one exchange
+  Seconds layer_gap;     // c_gap: idle device time per layer
+  Seconds host_step;     // c_step: host time of a step
+  Seconds host_layer;    // c_layer: host time of a step per layer
+  // c_prompt: likewise of a step with prompts, if it is more. The host starts its kernels one by one, because engines
+  // record graphs of decode steps, not of prompts.
+  Seconds host_prompt_layer;
   Seconds host_token;             // c_tok: per token of a step
   Seconds host_request;           // c_req: per row of logits of a step
   Seconds admission;              // a0: of a prefill
   Seconds admission_per_request;  // a1: of a prefill, per sequence
+  // a2: of a request under continuous batching, per prompt token, where no rate of the tokenizer is stated: what the
+  // server does with the text of a prompt before the engine sees it. Static batches are fed tokens.
+  Seconds admission_per_token;
 
   // xi, of a closed loop: the share of the other requests' prefills, without those just before its own, that delays a
   // request's decode steps; the rest delays its first token. 1: requests arrive one by one, 0: all at once.

@@ -27,6 +27,7 @@ enum class WarningCode {
   kFigureAbsent,
   kWaves,
   kNotUsed,
+  kPcieLink,
 };
 
 struct Warning {

@@ -54,6 +54,7 @@ struct Hardware {
   std::optional<BytesPerSecond> memory_bandwidth;
   PeakCompute peak;
   std::optional<BytesPerSecond> interconnect;
+  bool interconnect_is_pcie = false;  // devices have no link of their own
   std::optional<int> devices_per_node;
   std::optional<BytesPerSecond> scale_out;
   std::optional<BytesPerSecond> host_link;

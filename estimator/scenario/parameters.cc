@@ -53,9 +53,11 @@ constexpr std::array kOfRuns = {
     Run<&E::link_latency>("link_latency", "s", 0.8, 1e-7, 1e-3),
     Run<&E::layer_gap>("layer_gap", "s", 1.0, 1e-7, 1e-2),
     Run<&E::host_layer>("host_layer", "s", 1.5, 1e-8, 1e-2),
+    Run<&E::host_prompt_layer>("host_prompt_layer", "s", 1.0, 1e-8, 1e-1),
     Run<&E::host_request>("host_request", "s", 1.2, 1e-8, 1e-1),
     Run<&E::admission>("admission", "s", 1.3, 1e-6, 1),
     Run<&E::admission_per_request>("admission_per_request", "s", 1.3, 1e-7, 1e-1),
+    Run<&E::admission_per_token>("admission_per_token", "s", 1.0, 1e-9, 1e-3),
     Run<&E::prefill_share>("prefill_share", "1", 0.3, 0.01, 1),
 };
 

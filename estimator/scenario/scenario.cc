@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "estimator/scenario/engine_version.h"
+
 namespace foretoken {
 namespace {
 
@@ -31,7 +33,17 @@ void ResolveDtypes(const Model& model, Placement& placement) {
   if (kv == Dtype::kUnspecified) kv = BytesPerElement(activation) > Bytes(1.5) ? activation : Dtype::kBf16;
 }
 
-bool IsLlamaCpp(std::string_view engine) { return engine.substr(0, engine.find('@')) == "llama.cpp"; }
+bool IsLlamaCpp(std::string_view engine) { return EngineName(engine) == "llama.cpp"; }
+
+SchedulerPolicy SchedulerOf(const Deployment& deployment) {
+  if (deployment.scheduler) return *deployment.scheduler;
+  // SGLang asks for prompts before each step, and decodes where there are none, unless enable_mixed_chunk is set
+  // (get_next_batch_to_run of python/sglang/srt/managers/scheduler.py, sgl-project/sglang).
+  const std::string_view engine = EngineName(deployment.engine);
+  if (engine == "sglang") return SchedulerPolicy::kPrefillFirst;
+  // TensorRT-LLM adds whole prompts, unless enable_chunked_prefill is set (TorchLlmArgs of tensorrt_llm/llmapi).
+  return engine == "tensorrt-llm" ? SchedulerPolicy::kInFlight : SchedulerPolicy::kMixed;
+}
 
 std::optional<int> ChunkTokens(const Workload& workload, const Deployment& deployment) {
   if (deployment.prefill_chunk_tokens) return deployment.prefill_chunk_tokens;

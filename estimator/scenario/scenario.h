@@ -25,6 +25,13 @@ enum class AttentionKernel { kFlash, kNaive };
 enum class ExpertExchange { kAllGather, kAllToAll };
 enum class ExpertRouting { kIndependent, kIdenticalPrompts };
 
+// How an engine that batches continuously fills a step with prompts and decodes.
+enum class SchedulerPolicy {
+  kMixed,         // vLLM V1: running decodes first, then prompts, cut to the token budget
+  kPrefillFirst,  // SGLang: waiting prompts run in steps of their own, while decodes stop
+  kInFlight,      // TensorRT-LLM: as kMixed, with whole prompts; memory for the whole request before it begins
+};
+
 // How the model is split over devices. A draft model with the parallelism of its target copies all of it.
 struct Parallelism {
   int tensor_parallel = 1;
@@ -61,15 +68,18 @@ struct Deployment : Placement {
   std::string engine;
   std::optional<int> prefill_chunk_tokens;
   std::optional<int> prefill_passes_in_flight;  // that pipeline stages work on at once; absent: as the engine does
+  std::optional<int> max_num_seqs;              // sequences that a replica runs at most; absent: as memory allows
+  std::optional<SchedulerPolicy> scheduler;     // resolve with SchedulerOf
   double memory_utilization = 0.9;
   std::optional<double> price_per_device_hour;  // in any currency
 
   bool operator==(const Deployment&) const = default;
 };
 
-// Fills unspecified dtypes: weights in the model's native dtype, bf16 where that is fp32; activations in the weight
-// dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16; KV cache in the activation
-// dtype, or bf16 where that has 8.5 bits or fewer.
+// Fills unspecified dtypes:
+//   weights      the model's native dtype; bf16 where that is fp32
+//   activations  the weight dtype where engines compute in it (fp32, bf16, fp16, fp8; fp8 for fp8_block), else bf16
+//   KV cache     the activation dtype; bf16 where that has 8.5 bits or fewer
 void ResolveDtypes(const Model& model, Placement& placement);
 
 // Prompt tokens that engines prefill in one step by default: vLLM's max_num_batched_tokens, SGLang's
@@ -81,6 +91,9 @@ inline constexpr int kLlamaCppUbatch = 512;
 
 // Whether the engine, "name@version" or "name", is llama.cpp.
 bool IsLlamaCpp(std::string_view engine);
+
+// How the deployment fills a step with prompts and decodes: as stated, else as its engine is known to do, else kMixed.
+SchedulerPolicy SchedulerOf(const Deployment& deployment);
 
 // Speculative decoding: a small draft model proposes tokens, and one step of the scenario's model verifies them.
 struct Speculation {
@@ -126,6 +139,11 @@ struct Workload {
   KvCacheMode kv_cache_mode = KvCacheMode::kCached;
   std::optional<double> prompt_arrival_tokens_per_second;
   std::optional<double> request_rate_per_second;
+  // Lengths are independent and uniform within their mean, prompt_tokens or output_tokens, and this many tokens around.
+  int prompt_spread_tokens = 0;
+  int output_spread_tokens = 0;
+  // Requests of a run at constant concurrency, which offers batch_size of them at its start; absent: steady state.
+  std::optional<int> closed_loop_requests;
   std::optional<Seconds> batching_window;
   CapacityPolicy capacity_policy = CapacityPolicy::kRefuse;
   ExpertRouting expert_routing = ExpertRouting::kIndependent;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "estimator/phases/memory_use.h"
@@ -110,7 +111,7 @@ const char* NameOf(DisaggregationLimit limit) {
 // The work of the prefill pool for one batch of prompts. The tokenizer does not run on its devices.
 TimeParts PrefillWork(const PrefillPool& pool) {
   Workload w = pool.scenario.workload;
-  w.tokenizer_tokens_per_second.reset();
+  w.tokenizer_tokens_per_second = std::numeric_limits<double>::infinity();
   return PrefillPhase(pool.model, w, pool.scenario.deployment, pool.capacity.batch);
 }
 

@@ -11,9 +11,11 @@ double MostRunning(const Replica& replica) {
   if (replica.capacity.largest_batch < 1) return 0;
   Scenario halfway = replica.scenario;
   halfway.workload.output_tokens = (halfway.workload.output_tokens + 1) / 2;
-  const double fits = MeasureCapacity(halfway, replica.model.shard, replica.model.machine).largest_batch;
-  const std::optional<LiveLoad>& load = replica.scenario.live_load;
-  return load && load->max_num_seqs ? std::min<double>(fits, *load->max_num_seqs) : fits;
+  double most = MeasureCapacity(halfway, replica.model.shard, replica.model.machine).largest_batch;
+  const Scenario& s = replica.scenario;
+  if (s.deployment.max_num_seqs && !s.disaggregation) most = std::min<double>(most, *s.deployment.max_num_seqs);
+  if (s.live_load && s.live_load->max_num_seqs) most = std::min<double>(most, *s.live_load->max_num_seqs);
+  return most;
 }
 
 double HeldHalfway(const Workload& workload, double running) {

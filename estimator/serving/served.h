@@ -57,7 +57,8 @@ struct Served {
 };
 
 // The most sequences that a replica runs at once under continuous batching. Memory limits them, each halfway through
-// its output on average, and so does the engine's limit if the live load states it. 0 if not even one fits to its end.
+// its output on average, and so does the engine's limit if the deployment or the live load states it. 0 if not even one
+// fits to its end.
 double MostRunning(const Replica& replica);
 
 // The whole sequences that hold as much KV cache as `running` sequences halfway through their outputs.

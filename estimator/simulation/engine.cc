@@ -39,8 +39,9 @@ absl::Status Engine::Receive() {
   }
   while (source_.NextQueued() < now_ || (idle && source_.NextQueued() <= now_)) {
     const SimulatedArrival arrival = source_.Take();
-    const int64_t blocks = pool_.BlocksOf(static_cast<int64_t>(arrival.prompt) + arrival.output);
-    if (blocks > pool_.blocks()) {
+    const int64_t tokens = static_cast<int64_t>(arrival.prompt) + arrival.output;
+    counts_.longest_request = std::max(counts_.longest_request, tokens);
+    if (pool_.BlocksOf(tokens) > pool_.blocks()) {
       return Refusal(Reason::kOutOfMemory, "simulation.scheduler.kv_tokens",
                      absl::StrCat("a request of ", arrival.prompt, " prompt and ", arrival.output,
                                   " output tokens; the KV cache of a replica holds ", settings_.kv_tokens, " tokens"));

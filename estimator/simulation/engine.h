@@ -1,14 +1,13 @@
 // The engine of one replica, step by step: which requests run in a step, how long it takes, and who gets a token.
 //
 // One loop serves every policy (settings.h):
-//   1. decodes run, each with one token; where their KV cache has no room, the newest request is preempted: it gives up
-//      its blocks, goes to the head of the queue, and computes all its tokens again
-//   2. the prompt that is cut goes on, then waiting requests begin in order, while the token budget, the batch slots
-//   and
-//      the KV cache allow; none begins in a step that preempted
-//   3. the step's time passes; requests whose prompt is whole get their first token, decodes their next
+//   1. Decodes run, each with one token. Where their KV cache has no room, the newest request is preempted: it gives up
+//      its blocks, goes to the head of the queue, and later computes all its tokens again.
+//   2. The prompt that was cut goes on. Then waiting requests begin in order, while the token budget, the batch slots
+//      and the KV cache allow. None begins in a step that preempted.
+//   3. The step's time passes. Requests whose prompt is whole get their first token, decodes their next.
 // Where prompts run alone, 2 comes first, and 1 only in steps without prompts. A request that queues while a step runs
-// joins the next step but not earlier; an idle engine begins at once.
+// joins the next step at the earliest. An idle engine begins at once.
 //
 // Steps that only decode change nothing but contexts until a sequence ends or a request queues. So up to kLongestJump
 // of them are taken at once, by Simpson's rule over the first, middle and last.
@@ -42,6 +41,7 @@ struct EngineCounts {
   int64_t prefilled_tokens = 0;  // computed in prompts, again after a preemption
   int64_t dropped_tokens = 0;    // of them, given up by preemptions
   int64_t output_tokens = 0;     // of requests that ended
+  int64_t longest_request = 0;   // prompt and output tokens
   int most_running = 0;
 
   // What max_steps bounds: a preemption takes about as long as a step.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "estimator/phases/phases.h"
 #include "estimator/simulation/settings.h"
 
 namespace foretoken {
@@ -31,15 +32,13 @@ RequestSource::RequestSource(const Scenario& scenario, const SimulationSpec& spe
                              std::optional<int64_t> most)
     : admission_(efficiencies.admission),
       admission_per_request_(efficiencies.admission_per_request),
+      per_prompt_token_(TakeInToken(efficiencies, scenario.workload)),
       prompts_(PromptsOf(scenario, spec), spec.seed, Random::Stream::kPrompts),
       outputs_(OutputsOf(scenario, spec), spec.seed, Random::Stream::kOutputs),
       most_(most),
       rate_(RateOf(scenario, spec)),
       shape_(ShapeOf(spec)),
       gaps_(spec.seed, Random::Stream::kArrivals) {
-  if (scenario.workload.tokenizer_tokens_per_second) {
-    per_prompt_token_ = Seconds(1 / *scenario.workload.tokenizer_tokens_per_second);
-  }
   if (const auto* trace = std::get_if<Trace>(&spec.arrivals)) {
     const auto replicas = static_cast<size_t>(scenario.deployment.data_parallel);
     for (size_t i = 0; i < trace->requests.size(); i += replicas) {

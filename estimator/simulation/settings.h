@@ -1,15 +1,8 @@
 // What the simulated engine does: the spec with every default filled in.
 //
-// Defaults and their sources:
-//   vLLM, and engines without a row     max_num_batched_tokens 8192 and max_num_seqs 1024 on devices of 70 GiB and more
-//                                       but the A100, else 2048 and 256; blocks of 16 tokens
-//                                       (vllm/engine/arg_utils.py, get_batch_defaults, of the API server;
-//                                       config/cache.py)
-//   SGLang                              chunked_prefill_size 8192, below 25,000 MB 2048 (srt/server_args.py); blocks of
-//                                       1 token (page_size); as many sequences as memory holds, up to 4096
-//   TensorRT-LLM                        max_num_tokens 8192, max_batch_size 2048 (llmapi, BuildConfig); blocks of 32
-//                                       tokens; GUARANTEED_NO_EVICT; prompts whole (enable_chunked_prefill false)
-// The deployment's prefill_chunk_tokens and the limits of a live load come before these, the spec before all.
+// What the spec states comes first. Then come the limits of a live load, then the deployment's scheduler, max_num_seqs
+// and prefill_chunk_tokens, and last the defaults of the engine. docs/model/simulation.md lists the defaults with their
+// sources.
 #ifndef FORETOKEN_ESTIMATOR_SIMULATION_SETTINGS_H_
 #define FORETOKEN_ESTIMATOR_SIMULATION_SETTINGS_H_
 
@@ -41,8 +34,8 @@ int64_t LoopOf(const Scenario& scenario, const SimulationSpec& spec);
 Lengths PromptsOf(const Scenario& scenario, const SimulationSpec& spec);
 Lengths OutputsOf(const Scenario& scenario, const SimulationSpec& spec);
 
-// Errors: kInvalidField where stated limits contradict each other; kOutOfMemory where the memory beside weights and
-// activations holds no block.
+// Errors: kInvalidField where stated limits contradict each other, or the engine has no such option; kOutOfMemory where
+// the memory beside weights and activations holds no block.
 absl::StatusOr<EngineSettings> SettingsOf(const Scenario& scenario, const SimulationSpec& spec, const StepModel& model);
 
 }  // namespace foretoken

@@ -146,6 +146,22 @@ void FillCounts(const Scenario& scenario, Tally& tally, SimulationResult& result
   result.rows = std::move(tally.rows());
 }
 
+const char* FieldOfLengths(const SimulationSpec& spec) {
+  if (std::holds_alternative<Trace>(spec.arrivals)) return "simulation.trace.requests";
+  if (!std::holds_alternative<std::monostate>(spec.outputs)) return "simulation.output_lengths";
+  return std::holds_alternative<std::monostate>(spec.prompts) ? "workload.prompt_tokens" : "simulation.prompt_lengths";
+}
+
+// Of the lengths that were drawn, not those of the workload in whose place they stand.
+void WarnOfLongRequests(const Model& model, const SimulationSpec& spec, SimulationResult& result) {
+  const int64_t longest = result.counts.longest_request;
+  if (longest <= model.max_position_embeddings.value_or(longest)) return;
+  result.warnings.push_back({WarningCode::kContextTooLong,
+                             absl::StrCat("a request of ", longest, " prompt and output tokens; ", model.id,
+                                          " was made for ", *model.max_position_embeddings),
+                             FieldOfLengths(spec)});
+}
+
 // A rate above what the replica serves makes the queue grow for as long as the simulation lasts. So many random
 // arrivals are off their rate by cv / sqrt(n) of it.
 void WarnOfGrowth(const Scenario& scenario, const SimulationSpec& spec, SimulationResult& result) {
@@ -184,7 +200,6 @@ absl::StatusOr<SimulationResult> Simulate(const Scenario& scenario, const Simula
   if (!model.ok()) return model.status();
   const absl::StatusOr<EngineSettings> settings = SettingsOf(scenario, spec, *model);
   if (!settings.ok()) return settings.status();
-  WarnOfContext(*scenario.model, scenario.workload, result.warnings);
   Tally tally({.warmup = WarmupOf(scenario, spec),
                .requests = spec.requests,
                .relative_error = spec.relative_error,
@@ -199,6 +214,7 @@ absl::StatusOr<SimulationResult> Simulate(const Scenario& scenario, const Simula
   result.counts = engine.counts();
   result.settings = *settings;
   result.end = EndOf(tally, spec.requests);
+  WarnOfLongRequests(*scenario.model, spec, result);
   WarnOfGrowth(scenario, spec, result);
   WarnOfSteps(spec, spec.requests, result);
   return result;

@@ -105,9 +105,13 @@ void Check(const SchedulerSpec& scheduler, Faults& faults) {
   faults.Between(path + "kv_block_tokens", scheduler.kv_block_tokens, 1, 4096);
   faults.Between(path + "kv_tokens", scheduler.kv_tokens, scheduler.kv_block_tokens.value_or(1),
                  static_cast<double>(kMaxSimulatedKvTokens));
-  const auto only = [&](const char* field, bool stated, SchedulerPolicy policy, const char* name) {
-    if (!stated || scheduler.policy == policy || scheduler.policy == SchedulerPolicy::kUnspecified) return;
-    faults.Add(path + field, absl::StrCat(field, " is given; allowed with ", name, " only"));
+}
+
+// What only one policy does.
+void CheckOptions(const SchedulerSpec& scheduler, SchedulerPolicy policy, Faults& faults) {
+  const auto only = [&](const char* field, bool stated, SchedulerPolicy allowed, const char* name) {
+    if (!stated || policy == allowed) return;
+    faults.Add(absl::StrCat("scheduler.", field), absl::StrCat(field, " is given; allowed with ", name, " only"));
   };
   only("mixed_chunk", scheduler.mixed_chunk.has_value(), SchedulerPolicy::kPrefillFirst, "prefill first");
   only("chunked_prompt", scheduler.chunked_prompt.has_value(), SchedulerPolicy::kInFlight, "in-flight batching");
@@ -116,12 +120,19 @@ void Check(const SchedulerSpec& scheduler, Faults& faults) {
 
 }  // namespace
 
+std::vector<FieldViolation> FaultsOfOptions(const SchedulerSpec& scheduler, SchedulerPolicy policy) {
+  Faults faults;
+  CheckOptions(scheduler, policy, faults);
+  return faults.Take();
+}
+
 std::vector<FieldViolation> FaultsOf(const SimulationSpec& spec) {
   Faults faults;
   std::visit([&](const auto& arrivals) { Check(arrivals, "", faults); }, spec.arrivals);
   std::visit([&](const auto& lengths) { Check(lengths, "prompt_lengths.", faults); }, spec.prompts);
   std::visit([&](const auto& lengths) { Check(lengths, "output_lengths.", faults); }, spec.outputs);
   Check(spec.scheduler, faults);
+  if (spec.scheduler.policy) CheckOptions(spec.scheduler, *spec.scheduler.policy, faults);
   faults.Between("requests", spec.requests, 1, kMaxSimulatedRequests);
   faults.Between("warmup_requests", spec.warmup_requests, 0, kMaxSimulatedRequests);
   faults.Between("max_steps", static_cast<double>(spec.max_steps), 1, static_cast<double>(kMaxSimulatedSteps));

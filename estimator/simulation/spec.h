@@ -57,21 +57,13 @@ struct LogNormalLengths {
   double cv = 0;                  // standard deviation over mean
   std::optional<int> max_tokens;  // longer draws become it
 };
-// The last is drawn as LongestOutput (output_lengths.h) takes it: straight lines between quantiles, M u^a of mean and
-// maximum, or one chance to end after each token. Absent: the workload's.
+// Absent: the workload's. An OutputLengthDistribution is drawn as LongestOutput (output_lengths.h) takes it: by
+// straight lines between quantiles; else as M u^a, by mean and maximum; else with one chance to end after each token.
 using Lengths = std::variant<std::monostate, FixedLength, UniformLengths, LogNormalLengths, OutputLengthDistribution>;
-
-// How the engine fills a step. Same order and numbers as foretoken.v1.SchedulerPolicy.
-enum class SchedulerPolicy {
-  kUnspecified,   // the engine's, by its name; kMixed where it is unknown
-  kMixed,         // vLLM V1: running decodes first, then prompts, cut to the token budget
-  kPrefillFirst,  // SGLang: waiting prompts run in steps of their own, while decodes stop
-  kInFlight,      // TensorRT-LLM: as kMixed, with whole prompts; memory for the whole request before it begins
-};
 
 // Absent fields are the engine's defaults (settings.h).
 struct SchedulerSpec {
-  SchedulerPolicy policy = SchedulerPolicy::kUnspecified;
+  std::optional<SchedulerPolicy> policy;
   std::optional<int> max_num_batched_tokens;  // of a step
   std::optional<int> max_num_seqs;            // that run at once
   std::optional<int> kv_block_tokens;
@@ -99,16 +91,19 @@ struct SimulationSpec {
   bool every_step_by_itself = false;  // for tests: never several decode steps in one jump
 };
 
-// Limits of a simulation, so that its work and memory are bounded.
+// Limits that bound the work and the memory of a simulation.
 inline constexpr int kMaxSimulatedRequests = 100'000;
 inline constexpr int64_t kMaxSimulatedSteps = 10'000'000;
-inline constexpr int kMaxSimulatedTokens = 10'000'000;  // of one prompt or output, and of a step
-inline constexpr int kMaxSimulatedSequences = 16'384;   // that run at once, and in a closed loop
+inline constexpr int kMaxSimulatedTokens = 10'000'000;  // of one prompt, of one output, of a step
+inline constexpr int kMaxSimulatedSequences = 16'384;   // that run at once; also of a closed loop
 inline constexpr size_t kMaxSimulatedQuantiles = 1'000;
 inline constexpr int64_t kMaxSimulatedKvTokens = 1'000'000'000'000;
 
 // Everything that is wrong with the spec by itself, with field paths as in foretoken.v1.Simulation.
 std::vector<FieldViolation> FaultsOf(const SimulationSpec& spec);
+
+// Stated options that an engine of this policy does not have. `policy`: the engine's, where the spec states none.
+std::vector<FieldViolation> FaultsOfOptions(const SchedulerSpec& scheduler, SchedulerPolicy policy);
 
 }  // namespace foretoken
 

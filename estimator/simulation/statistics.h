@@ -1,9 +1,9 @@
 // Means and percentiles of a simulation, each with its standard error.
 //
 // The values of a simulation depend on those before them. So errors come from means of 20 batches that follow each
-// other, not from single values. For the quantile at p, a batch counts its share at or below the estimate; the spread
-// of these shares is the error of p, and the values at p minus and plus that error are one standard error away. The
-// method is that of batch means with Woodruff's interval (1952).
+// other, not from single values. The error of the quantile at p takes two steps. Each batch has a share of values at or
+// below the estimate, and the spread of these shares is the error of p. The values at p minus and plus that error are
+// then one standard error away from the estimate. The method is that of batch means with Woodruff's interval (1952).
 #ifndef FORETOKEN_ESTIMATOR_SIMULATION_STATISTICS_H_
 #define FORETOKEN_ESTIMATOR_SIMULATION_STATISTICS_H_
 

@@ -1,9 +1,13 @@
 // How long the steps of the simulated engine take, by the product's step model.
 //
-// Prompts of several lengths run in one step. The step model takes sequences of one shape, so it is asked for m
-// sequences of n new tokens after p cached ones, whose sums are those of the chunks: m n tokens, m p cached tokens, and
-// m (n p + n(n+1)/2) causal pairs. Every cost that is linear in these sums is exact; layers with a window take the
-// window of the mean. Decoding sequences are taken at their mean context: exact for layers that see all, an upper bound
+// Prompts of several lengths run in one step, but the step model takes sequences of one shape. So it is asked for m
+// sequences of n new tokens after p cached ones, such that three sums are those of the chunks:
+//   m n                    tokens
+//   m p                    cached tokens
+//   m (n p + n (n+1)/2)    causal pairs
+// Every cost that is linear in these sums is exact. Layers with a window take the window of the mean.
+//
+// Decoding sequences are taken at their mean context. That is exact for layers that see all tokens, and an upper bound
 // for sliding windows.
 #ifndef FORETOKEN_ESTIMATOR_SIMULATION_STEP_CLOCK_H_
 #define FORETOKEN_ESTIMATOR_SIMULATION_STEP_CLOCK_H_

@@ -75,6 +75,14 @@ void WarnOfNode(const Hardware& hardware, int joined, std::vector<Warning>* warn
                        "deployment.devices_per_node"});
 }
 
+void WarnOfPcie(const Hardware& hardware, int joined, std::vector<Warning>* warnings) {
+  if (warnings == nullptr || !hardware.interconnect_is_pcie) return;
+  warnings->push_back({WarningCode::kPcieLink,
+                       absl::StrCat("hardware ", hardware.id, " has no link of its own between devices; ", joined,
+                                    " devices exchange over PCIe, at ", hardware.interconnect->value() / 1e9, " GB/s"),
+                       "hardware_spec.interconnect_name"});
+}
+
 // The links between the placement's devices. Errors: kMissingFigure, naming the link that is not stated.
 absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Placement& placement,
                                   const Efficiencies& efficiencies, std::vector<Warning>* warnings) {
@@ -91,6 +99,7 @@ absl::StatusOr<Fabric> MakeFabric(const Hardware& hardware, const Placement& pla
                                       placement.pipeline_parallel, ", expert_parallel ", placement.expert_parallel));
   }
   fabric.link = *hardware.interconnect * efficiencies.link;
+  WarnOfPcie(hardware, joined, warnings);
   const auto per_node = placement.devices_per_node ? placement.devices_per_node : hardware.devices_per_node;
   if (!per_node) WarnOfNode(hardware, joined, warnings);
   if (!per_node || joined <= *per_node) return fabric;

@@ -1,5 +1,6 @@
 #include "estimator/step/step.h"
 
+#include <algorithm>
 #include <array>
 
 #include "estimator/step/roofline.h"
@@ -98,9 +99,14 @@ TimeParts DeviceTime(const StepModel& model, const StepShape& shape) {
   return parts;
 }
 
+Seconds HostOfLayer(const Efficiencies& efficiencies, const StepShape& shape) {
+  const bool prompts = shape.prefill_sequences * shape.prefill_tokens > 0;
+  return prompts ? std::max(efficiencies.host_layer, efficiencies.host_prompt_layer) : efficiencies.host_layer;
+}
+
 Seconds HostTime(const StepModel& model, const StepShape& shape) {
   const Efficiencies& e = model.efficiencies;
-  return e.host_step + model.shard.layers * e.host_layer + shape.Tokens() * e.host_token +
+  return e.host_step + model.shard.layers * HostOfLayer(e, shape) + shape.Tokens() * e.host_token +
          shape.logits_rows * e.host_request;
 }
 

@@ -81,6 +81,9 @@ TimeParts DeviceTime(const StepModel& model, const StepShape& shape);
 // CPU launch overhead of a step: of the step itself, its layers, tokens and logits rows. It overlaps with the device.
 Seconds HostTime(const StepModel& model, const StepShape& shape);
 
+// Of that, the time of each layer.
+Seconds HostOfLayer(const Efficiencies& efficiencies, const StepShape& shape);
+
 // The whole step: device and host time, overlapped.
 TimeParts StepTime(const StepModel& model, const StepShape& shape);
 

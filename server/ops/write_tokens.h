@@ -30,11 +30,10 @@ struct TokenOwner {
   Role role = Role::kWrite;
 };
 
-// A file of bearer tokens of up to 1 MiB, one caller a line: a name, spaces, a token of 16 to 512 printable characters,
-// and after more spaces the role: read, write or admin; write where none is given. Empty lines and lines that begin
-// with
-// '#' are skipped.
-// Thread-safe.
+// A file of bearer tokens, up to 1 MiB, one caller a line:
+//   NAME TOKEN [ROLE]
+// TOKEN has 16 to 512 printable characters. ROLE is read, write or admin; absent: write. Spaces separate them. Empty
+// lines and lines that begin with '#' are skipped. Thread-safe.
 class WriteTokens {
  public:
   explicit WriteTokens(std::string file) : file_(std::move(file)) {}

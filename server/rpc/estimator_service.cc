@@ -126,6 +126,23 @@ void CountVerdict(const v1::Estimate& estimate, ops::Metrics& metrics) {
   if (estimate.has_slo_verdict()) metrics.SloVerdict(static_cast<Verdict>(estimate.slo_verdict().verdict()));
 }
 
+// Answers from the snapshot in turn with other large calls, until the caller gives up. The reply is counted until the
+// caller has it. `stage`: where and as how much work; its body is the answer.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* ServeSearch(const ServiceDeps& deps, grpc::CallbackServerContext* context,
+                                      const Request* request, Response* response, CallStage stage,
+                                      absl::Status (*answer)(const Request&, const Moment&, Cancelled, Response&)) {
+  if (auto* refused = RefusedReader(context, request, deps)) return refused;
+  stage.body = [=, &deps](const Call& call) {
+    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
+    const auto snapshot = deps.catalog->snapshot();
+    const auto cancelled = [&call] { return call.Cancelled(); };
+    absl::Status status = answer(*request, {*snapshot, deps.clock(), deps.max_cpu_per_call}, cancelled, *response);
+    return status.ok() ? HoldReply(*context, *response) : status;
+  };
+  return ServeLarge(context, request, deps, std::move(stage));
+}
+
 }  // namespace
 
 EstimatorService::EstimatorService(const ServiceDeps& deps) : deps_(deps) {
@@ -198,33 +215,17 @@ grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::Callb
 // A search estimates up to hundreds of times.
 grpc::ServerUnaryReactor* EstimatorService::Solve(grpc::CallbackServerContext* context, const v1::SolveRequest* request,
                                                   v1::SolveResponse* response) {
-  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const auto answer = [=, this](const Call& call) {
-    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
-    const auto snapshot = deps_.catalog->snapshot();
-    const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status =
-        AnswerSolve(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
-    return status.ok() ? HoldReply(*context, *response) : status;
-  };
   const double estimates = std::max(kEstimatesOfASearch, request->candidates_size());
-  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSolve, estimates, answer});
+  return ServeSearch(deps_, context, request, response, {deps_.work, work::JobKind::kSolve, estimates, {}},
+                     AnswerSolve);
 }
 
 // A simulation takes up to seconds. It is admitted as if it took every step that it may.
 grpc::ServerUnaryReactor* EstimatorService::Simulate(grpc::CallbackServerContext* context,
                                                      const v1::SimulateRequest* request,
                                                      v1::SimulateResponse* response) {
-  if (auto* refused = RefusedReader(context, request, deps_)) return refused;
-  const auto answer = [=, this](const Call& call) {
-    if (absl::Status full = CheckRoomForReply(*context); !full.ok()) return full;
-    const auto snapshot = deps_.catalog->snapshot();
-    const auto cancelled = [&call] { return call.Cancelled(); };
-    absl::Status status =
-        AnswerSimulate(*request, {*snapshot, deps_.clock(), deps_.max_cpu_per_call}, cancelled, *response);
-    return status.ok() ? HoldReply(*context, *response) : status;
-  };
-  return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSimulate, MostSteps(*request), answer});
+  return ServeSearch(deps_, context, request, response, {deps_.work, work::JobKind::kSimulate, MostSteps(*request), {}},
+                     AnswerSimulate);
 }
 
 }  // namespace foretoken::rpc

@@ -6,6 +6,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <limits>
+#include <utility>
 
 #include "estimator/base/errors.h"
 #include "server/catalog/spec/parse.h"
@@ -67,6 +68,16 @@ TEST(ParseHardwareTest, IdlePowerIsAtMostTheTdp) {
 }
 
 // A number that parse_hardware.cc forgets would be stored whatever it is.
+// The name of the link says whether it is PCIe.
+TEST(ParseHardwareTest, ALinkOverPcieIsKnownByItsName) {
+  v1::HardwareSpec spec = Hardware("chip-b", 2e12);
+  for (const auto& [name, is_pcie] :
+       {std::pair{"", false}, {"NVLink4", false}, {"NVLink bridge", false}, {"PCIe", true}, {"PCIE 5.0 x16", true}}) {
+    spec.set_interconnect_name(name);
+    EXPECT_EQ(ParseHardware(spec)->interconnect_is_pcie, is_pcie) << name;
+  }
+}
+
 TEST(ParseHardwareTest, NoNumberIsBelowZeroOrUnknown) {
   const google::protobuf::Descriptor& type = *v1::HardwareSpec::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {

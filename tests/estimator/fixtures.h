@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "estimator/methods/estimator.h"
+#include "estimator/scenario/efficiencies.h"
 #include "estimator/scenario/hardware.h"
 #include "estimator/scenario/model.h"
 #include "estimator/scenario/scenario.h"
@@ -117,6 +118,13 @@ inline Scenario MakeScenario(const Model& model, const Hardware& hardware, int b
   scenario.workload = {.batch_size = batch, .prompt_tokens = prompt, .output_tokens = output};
   ResolveDtypes(model, scenario.deployment);
   return scenario;
+}
+
+// The generic prior where requests come as tokens, so that a server does nothing before the engine.
+inline Efficiencies FedTokens() {
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.admission_per_token = Seconds(0);
+  return efficiencies;
 }
 
 // The estimate, or a failed check.

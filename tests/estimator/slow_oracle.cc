@@ -132,8 +132,10 @@ Spent SlowOracle::Step(const Shape& x) const {
   }
   device.communication += Communication(tokens);
   device += Head(x.logits);
-  const double host = e_.host_step.value() + model_.num_hidden_layers * e_.host_layer.value() +
-                      tokens * e_.host_token.value() + x.logits * e_.host_request.value();
+  const bool prompts = x.prefilling > 0 && x.n > 0;
+  const double layer = prompts ? std::max(e_.host_layer, e_.host_prompt_layer).value() : e_.host_layer.value();
+  const double host = e_.host_step.value() + model_.num_hidden_layers * layer + tokens * e_.host_token.value() +
+                      x.logits * e_.host_request.value();
   const Smoothed both = Smax(device.Total(), host);
   const double shrunk = both.first / device.Total();
   Spent step = device;  // what is done stays, the time of it shrinks
@@ -171,6 +173,7 @@ Spent SlowOracle::Prefill(double sequences) const {
 
 Spent SlowOracle::Around(double sequences) const {
   Spent spent;
+  if (w_.batching == BatchingPolicy::kContinuous) spent.host = w_.prompt_tokens * e_.admission_per_token.value();
   if (w_.tokenizer_tokens_per_second) spent.host = w_.prompt_tokens / *w_.tokenizer_tokens_per_second;
   if (w_.prefix_load) {
     const auto& mla = model_.latent_attention;

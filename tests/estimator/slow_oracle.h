@@ -1,6 +1,6 @@
-// The operator model a second time, for tests: written from its formulas in plain doubles, token by token, layer by
-// layer, chunk by chunk and step by step, with nothing of the core model but its inputs and its constants. Slow and
-// obvious where the core model is fast.
+// The operator model a second time, for tests: slow and obvious where the core model is fast. It is written from the
+// formulas in plain doubles, token by token, layer by layer, chunk by chunk and step by step. It takes nothing of the
+// core model but inputs and constants.
 #ifndef FORETOKEN_TESTS_ESTIMATOR_SLOW_ORACLE_H_
 #define FORETOKEN_TESTS_ESTIMATOR_SLOW_ORACLE_H_
 

@@ -39,7 +39,7 @@ constexpr Unitless kUnitless[] = {
      "prefill_replicas decode_replicas prefill_passes_in_flight prefill_samples decode_samples page_size total_size "
      "total_points "
      "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
-     "num_samples num_probes samples_used kernels_used num_kernels rows "
+     "num_samples num_probes samples_used kernels_used num_kernels rows closed_loop_requests "
      "requests warmup_requests concurrency steps max_steps preemptions mean_running_sequences most_running_sequences "
      "mean_waiting_requests most_waiting_requests "},
     {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},

@@ -65,6 +65,31 @@ TEST_F(ServiceTest, AProfileOfAnInlineSpecHasItsModelsDtypes) {
   EXPECT_EQ(open.estimate().method(), v1::METHOD_OPERATOR_MODEL);
 }
 
+// Of the bundled devices: cards that meet over PCIe, and others with NVLink.
+TEST_F(ServiceTest, CardsThatMeetOverPcieAreWarnedOf) {
+  struct Case {
+    const char* hardware;
+    int tensor_parallel;
+    int warnings;
+  };
+  for (const Case& c : {Case{"nvidia-rtx-4090-24gb", 1, 0},
+                        {"nvidia-rtx-4090-24gb", 2, 1},
+                        {"nvidia-l4-24gb", 4, 1},
+                        {"nvidia-h100-sxm-80gb", 2, 0},
+                        {"nvidia-rtx-3090-24gb", 2, 0}}) {
+    v1::Scenario scenario = Scenario(1, 1000, 100);
+    scenario.set_hardware_id(c.hardware);
+    scenario.mutable_deployment()->set_tensor_parallel(c.tensor_parallel);
+    v1::EstimateResponse response;
+    ASSERT_TRUE(Estimate(scenario, &response).ok()) << c.hardware;
+    ASSERT_EQ(response.estimate().warnings_size(), c.warnings) << c.hardware << " x " << c.tensor_parallel;
+    for (const v1::Warning& warning : response.estimate().warnings()) {
+      EXPECT_EQ(warning.code(), v1::WARNING_CODE_PCIE_LINK);
+      EXPECT_EQ(warning.field(), "hardware_spec.interconnect_name");
+    }
+  }
+}
+
 TEST_F(ServiceTest, OneOutputTokenIsTheNextStep) {
   v1::EstimateResponse response;
   ASSERT_TRUE(Estimate(Scenario(1, 1000, 1), &response).ok());
@@ -172,6 +197,55 @@ TEST_F(ServiceTest, EveryWayOfServingIsAnswered) {
   });
   EXPECT_GT(live.tpot().seconds(), idle.tpot().seconds());
   EXPECT_GT(live.prefill().parts().queueing_seconds(), 0);
+}
+
+// 16 in a closed loop, 1,000 in and 100 out: each field of the run changes the answer.
+TEST_F(ServiceTest, EachFieldOfTheRunOfAClosedLoopIsRead) {
+  v1::Scenario base = Scenario(16, 1000, 100);
+  base.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+  const auto of = [&](auto&& change) {
+    v1::Scenario scenario = base;
+    change(*scenario.mutable_workload(), *scenario.mutable_deployment());
+    v1::EstimateResponse response;
+    const grpc::Status status = Estimate(scenario, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.estimate();
+  };
+  const v1::Estimate steady = of([](auto&, auto&) {});
+  const auto waves = of([](auto&, auto& d) { d.set_scheduler(v1::SCHEDULER_POLICY_PREFILL_FIRST); });
+  EXPECT_GT(waves.ttft().seconds(), steady.ttft().seconds());
+  EXPECT_LT(waves.tpot().seconds(), steady.tpot().seconds());
+  EXPECT_EQ(of([](auto&, auto& d) { d.set_engine("sglang"); }).ttft().seconds(), waves.ttft().seconds());
+  const auto slots = of([](auto&, auto& d) { d.set_max_num_seqs(4); });
+  EXPECT_GT(slots.ttft().seconds(), 2 * steady.ttft().seconds());
+  const auto spread = of([](auto& w, auto&) { w.set_output_spread_tokens(10); });
+  EXPECT_NE(spread.ttft().seconds(), steady.ttft().seconds());
+  const auto run = of([](auto& w, auto&) {
+    w.set_prompt_spread_tokens(100);
+    w.set_output_spread_tokens(10);
+    w.set_closed_loop_requests(32);
+  });
+  EXPECT_GT(run.ttft().seconds(), spread.ttft().seconds());
+}
+
+TEST_F(ServiceTest, FieldsOfARunHaveLimits) {
+  v1::Scenario scenario = Scenario(16, 1000, 100);
+  v1::Workload& w = *scenario.mutable_workload();
+  w.set_prompt_spread_tokens(1001);
+  w.set_output_spread_tokens(100);
+  w.set_closed_loop_requests(15);
+  scenario.mutable_deployment()->set_max_num_seqs(0);
+  scenario.mutable_deployment()->set_scheduler(static_cast<v1::SchedulerPolicy>(9));
+  v1::EstimateResponse response;
+  EXPECT_THAT(
+      PartsOf(Estimate(scenario, &response)).fields,
+      testing::UnorderedElementsAre("scenario.deployment.max_num_seqs", "scenario.deployment.scheduler",
+                                    "scenario.workload.prompt_spread_tokens", "scenario.workload.output_spread_tokens",
+                                    "scenario.workload.closed_loop_requests"));
+  scenario = Scenario(16, 1000, 100);
+  scenario.mutable_workload()->set_output_spread_tokens(10);
+  scenario.mutable_workload()->mutable_output_length_distribution()->set_mean_tokens(100);
+  EXPECT_THAT(PartsOf(Estimate(scenario, &response)).fields, ElementsAre("scenario.workload.output_spread_tokens"));
 }
 
 TEST_F(ServiceTest, AllViolationsAreToldAtOnce) {

@@ -31,15 +31,24 @@ class InputFieldsTest : public SecondaryTest {
     return estimate.SerializeAsString();
   }
 
+  // How the engine schedules shows under continuous batching alone.
+  static v1::Scenario ThatUses(const std::string& field, v1::Scenario base) {
+    if (field == "max_num_seqs" || field == "scheduler") {
+      base.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+    }
+    return base;
+  }
+
   // Each input changes the answer to `base`, and all fields of `type` are among them.
   void ExpectEachChangesTheAnswer(const google::protobuf::Descriptor& type, const v1::Scenario& base,
                                   const std::vector<Input>& inputs) {
     std::set<std::string> fields;
     for (int i = 0; i < type.field_count(); ++i) fields.insert(type.field(i)->name());
-    const std::string before = FiguresOf(base);
     for (const Input& input : inputs) {
       EXPECT_EQ(fields.erase(input.field), 1u) << input.field;
-      v1::Scenario changed = base;
+      const v1::Scenario asked = ThatUses(input.field, base);
+      const std::string before = FiguresOf(asked);
+      v1::Scenario changed = asked;
       input.change(changed);
       EXPECT_NE(FiguresOf(changed), before) << type.name() << "." << input.field << " changes nothing";
     }
@@ -87,6 +96,8 @@ std::vector<Input> DeploymentInputs() {
       {"price_per_device_hour", [=](auto& s) { d(s)->set_price_per_device_hour(3); }},
       {"expert_load_imbalance", [=](auto& s) { d(s)->set_expert_load_imbalance(4); }},
       {"expert_exchange", [=](auto& s) { d(s)->set_expert_exchange(v1::EXPERT_EXCHANGE_ALL_TO_ALL); }},
+      {"max_num_seqs", [=](auto& s) { d(s)->set_max_num_seqs(2); }},
+      {"scheduler", [=](auto& s) { d(s)->set_scheduler(v1::SCHEDULER_POLICY_PREFILL_FIRST); }},
   };
 }
 

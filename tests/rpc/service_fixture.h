@@ -111,6 +111,21 @@ class ServiceTest : public testing::Test {
     grpc::ClientContext context;
     return (catalog_stub_.get()->*rpc)(&context, request, response);
   }
+  template <typename Request, typename Response>
+  grpc::Status Call(grpc::Status (v1::EstimatorService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    return (estimator_.get()->*rpc)(&context, request, response);
+  }
+  // The answer of a question that must succeed.
+  template <typename Request, typename Response>
+  Response Must(grpc::Status (v1::EstimatorService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
+                const Request& request) {
+    Response response;
+    const grpc::Status status = Call(rpc, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
 
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   ops::Metrics metrics_{"test"};

@@ -25,15 +25,10 @@ class SimulateTest : public ServiceTest {
   }
 
   grpc::Status Simulate(const v1::SimulateRequest& request, v1::SimulateResponse* response) {
-    grpc::ClientContext context;
-    return estimator_->Simulate(&context, request, response);
+    return Call(&v1::EstimatorService::Stub::Simulate, request, response);
   }
-
   v1::SimulateResponse MustSimulate(const v1::SimulateRequest& request) {
-    v1::SimulateResponse response;
-    const grpc::Status status = Simulate(request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
+    return Must(&v1::EstimatorService::Stub::Simulate, request);
   }
 };
 
@@ -112,6 +107,20 @@ TEST_F(SimulateTest, EveryFieldOfTheRequestChangesTheAnswer) {
     }
     EXPECT_NE(MustSimulate(request).SerializeAsString(), without) << name;
   }
+}
+
+TEST_F(SimulateTest, AStatedRunIsSimulatedWhole) {
+  v1::SimulateRequest request = Question(8, 100);
+  request.mutable_simulation()->clear_requests();
+  request.mutable_scenario()->mutable_workload()->set_closed_loop_requests(40);
+  EXPECT_EQ(MustSimulate(request).requests(), 40);
+  request.mutable_simulation()->set_requests(40);
+  request.mutable_simulation()->set_whole_run(true);
+  v1::SimulateRequest spelled = request;
+  spelled.mutable_scenario()->mutable_workload()->clear_closed_loop_requests();
+  request.mutable_simulation()->clear_requests();
+  request.mutable_simulation()->clear_whole_run();
+  EXPECT_EQ(MustSimulate(request).SerializeAsString(), MustSimulate(spelled).SerializeAsString());
 }
 
 TEST_F(SimulateTest, PoliciesHaveTheirSwitches) {

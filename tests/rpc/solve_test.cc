@@ -29,15 +29,10 @@ class SolveTest : public ServiceTest {
   }
 
   grpc::Status Solve(const v1::SolveRequest& request, v1::SolveResponse* response) {
-    grpc::ClientContext context;
-    return estimator_->Solve(&context, request, response);
+    return Call(&v1::EstimatorService::Stub::Solve, request, response);
   }
-
   v1::SolveResponse MustSolve(const v1::SolveRequest& request) {
-    v1::SolveResponse response;
-    const grpc::Status status = Solve(request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
+    return Must(&v1::EstimatorService::Stub::Solve, request);
   }
 };
 

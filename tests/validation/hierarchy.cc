@@ -54,11 +54,15 @@ std::vector<double> KeyOf(const Efficiencies& parent, const std::vector<Sample>&
   for (const Parameter& parameter : Parameters()) key.push_back(Get(parent, parameter));
   for (const Sample& sample : samples) {
     const Workload& w = sample.scenario.workload;
+    const Deployment& d = sample.scenario.deployment;
     key.insert(key.end(), sample.weights.begin(), sample.weights.end());
     for (const double time : sample.measured) key.push_back(time > 0 ? time : 0);
-    key.insert(key.end(),
-               {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens),
-                static_cast<double>(w.output_tokens), static_cast<double>(sample.scenario.deployment.tensor_parallel)});
+    key.insert(
+        key.end(),
+        {static_cast<double>(w.batch_size), static_cast<double>(w.prompt_tokens), static_cast<double>(w.output_tokens),
+         static_cast<double>(w.prompt_spread_tokens), static_cast<double>(w.output_spread_tokens),
+         static_cast<double>(w.closed_loop_requests.value_or(0)), static_cast<double>(d.max_num_seqs.value_or(0)),
+         static_cast<double>(SchedulerOf(d)), static_cast<double>(d.tensor_parallel)});
   }
   return key;
 }
@@ -198,6 +202,8 @@ Efficiencies FitGeneric(const std::vector<Row>& rows, bool served, const Keep& k
   Efficiencies parent = GenericPrior();
   if (served) {
     parent.decode_attention = kServedDecodeAttention;
+    // At what static batches have, a fit sees no slope: the device hides so little host time.
+    parent.host_prompt_layer = GenericServedPrior().host_prompt_layer;
     parent.experts = GenericServedPrior().experts;  // of kernels, which runs do not change
   }
   const FitOptions options = {.noise = kGenericNoise, .held = kHeldInGeneric};

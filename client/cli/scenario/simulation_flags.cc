@@ -32,7 +32,6 @@ constexpr SimulationFlag kSimulationFlags[] = {
     {"--staggered", "closed_loop.staggered", "Closed loop: spread the first requests, not all at once"},
     {"--arrival-cv", "open_loop.coefficient_of_variation",
      "Request rate: coefficient of variation of the gaps; default: 1, Poisson; above 1 bursts"},
-    {"--scheduler", "scheduler.policy", "How the engine fills a step; default: as --engine does"},
     {"--kv-tokens", "scheduler.kv_tokens", "KV cache of a replica, tokens; default: what memory holds"},
     {"--block-tokens", "scheduler.kv_block_tokens", "Tokens of a block of the KV cache"},
     {"--mixed-chunk", "scheduler.mixed_chunk", "Prefill first: decodes run in the steps of prompts too"},

@@ -17,8 +17,7 @@ std::string UsageError(const CLI::App* app, const CLI::Error& error);
 
 // Throw a CLI::ParseError for arguments that CLI11 accepts by mistake. Before parsing: "--etag=", because CLI11 would
 // take the next argument as the value. After parsing: an empty value, because the commands would treat the flag as
-// absent
-// (`--etag "$UNSET"` would delete unconditionally), and an argument given both by place and by flag with two values.
+// absent (`--etag "$UNSET"` would delete unconditionally); an argument given both by place and by flag with two values.
 void CheckNoEmptyValue(const std::vector<std::string>& arguments);
 void CheckResults(const CLI::App& app);
 

@@ -46,12 +46,6 @@ const std::vector<std::string>& Known() {
 
 constexpr const char* kNeeded[] = {"hardware", "model", "batch_size", "prompt_tokens", "output_tokens"};
 
-// Read, and used by no estimate yet.
-constexpr const char* kUnused[] = {"requests", "max_num_seqs", "scheduler"};
-
-// How engines order prompts and decodes: vLLM, SGLang, TensorRT-LLM.
-constexpr const char* kSchedulers[] = {"mixed", "prefill_first", "in_flight"};
-
 v1::Deployment ReadDeployment(RowReader& row) {
   v1::Deployment deployment;
   const auto degree = [&row](const char* column) { return std::max(1, row.Whole(column, 0).value_or(1)); };
@@ -67,62 +61,50 @@ v1::Deployment ReadDeployment(RowReader& row) {
   const std::optional<int32_t> batched = row.Whole("max_num_batched_tokens", 1);
   if (!chunk.has_value()) chunk = batched;
   if (chunk.has_value()) deployment.set_prefill_chunk_tokens(*chunk);
+  if (const auto slots = row.Whole("max_num_seqs", 1)) deployment.set_max_num_seqs(*slots);
+  deployment.set_scheduler(static_cast<v1::SchedulerPolicy>(row.Enum("scheduler", *v1::SchedulerPolicy_descriptor())));
   if (const auto share = row.Share("memory_utilization")) deployment.set_memory_utilization(*share);
   return deployment;
 }
 
 v1::BatchingPolicy ReadBatching(RowReader& row) {
-  const std::string text = row.Text("batching");
-  if (text.empty()) return v1::BATCHING_POLICY_STATIC;
-  const std::optional<int> policy = ParseEnum(*v1::BatchingPolicy_descriptor(), text);
-  if (!policy.has_value()) {
-    row.Fault(absl::StrCat("batching \"", text, "\"; allowed: ", EnumChoices(*v1::BatchingPolicy_descriptor())));
-  }
-  return static_cast<v1::BatchingPolicy>(policy.value_or(0));
+  const int policy = row.Enum("batching", *v1::BatchingPolicy_descriptor());
+  return policy == 0 ? v1::BATCHING_POLICY_STATIC : static_cast<v1::BatchingPolicy>(policy);
 }
 
-// The mean of lengths that are uniform from COLUMN_min to COLUMN; without a least one, all are alike.
-int32_t MeanLength(RowReader& row, const std::string& column, int32_t least) {
+// Lengths that are uniform from COLUMN_min to COLUMN, as their mean and how far they lie from it. Without a least one,
+// all are alike.
+struct Lengths {
+  int32_t mean = 0;
+  int32_t spread = 0;
+};
+
+Lengths ReadLengths(RowReader& row, const std::string& column, int32_t least) {
   const int32_t longest = row.RequiredWhole(column, least);
   const int32_t shortest = row.Whole(column + "_min", least).value_or(longest);
   if (shortest > longest) row.Fault(absl::StrCat(column, "_min ", shortest, "; allowed: at most ", column));
-  return longest - (longest - shortest) / 2;
-}
-
-// What no estimate uses yet is checked all the same.
-void CheckUnused(RowReader& row) {
-  row.Whole("requests", 1);
-  row.Whole("max_num_seqs", 1);
-  const std::string scheduler = row.Text("scheduler");
-  if (scheduler.empty() || std::ranges::find(kSchedulers, scheduler) != std::end(kSchedulers)) return;
-  row.Fault(absl::StrCat("scheduler \"", scheduler, "\"; allowed: ", absl::StrJoin(kSchedulers, ", ")));
+  const int32_t spread = (longest - shortest) / 2;
+  return {.mean = longest - spread, .spread = spread};
 }
 
 v1::ProfileSample ReadSample(RowReader& row) {
-  CheckUnused(row);
   v1::ProfileSample sample;
   sample.set_model_id(row.Required("model"));
   *sample.mutable_deployment() = ReadDeployment(row);
   sample.set_batching_policy(ReadBatching(row));
   sample.set_batch_size(row.RequiredWhole("batch_size", 1));
   if (const auto rate = row.Positive("request_rate", "requests/s")) sample.set_request_rate_per_second(*rate);
-  sample.set_prompt_tokens(MeanLength(row, "prompt_tokens", 0));
-  sample.set_output_tokens(MeanLength(row, "output_tokens", 1));
+  const Lengths prompt = ReadLengths(row, "prompt_tokens", 0);
+  sample.set_prompt_tokens(prompt.mean);
+  if (prompt.spread > 0) sample.set_prompt_spread_tokens(prompt.spread);
+  const Lengths output = ReadLengths(row, "output_tokens", 1);
+  sample.set_output_tokens(output.mean);
+  if (output.spread > 0) sample.set_output_spread_tokens(output.spread);
+  if (const auto requests = row.Whole("requests", 1)) sample.set_closed_loop_requests(*requests);
   if (const auto ttft = row.Time("ttft_s")) sample.set_ttft_seconds(*ttft);
   if (const auto tpot = row.Time("tpot_s")) sample.set_tpot_seconds(*tpot);
   if (const auto e2e = row.Time("e2e_s")) sample.set_e2e_seconds(*e2e);
   return sample;
-}
-
-// Columns of the header with a cell that no estimate uses, in its order.
-std::vector<std::string> UnusedOf(const std::vector<std::string>& columns, const std::vector<Measurement>& rows) {
-  std::vector<std::string> unused;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const bool used = std::ranges::find(kUnused, columns[i]) == std::end(kUnused);
-    const auto stated = [i](const Measurement& row) { return i < row.cells.size() && !row.cells[i].empty(); };
-    if (!used && std::ranges::any_of(rows, stated)) unused.push_back(columns[i]);
-  }
-  return unused;
 }
 
 }  // namespace
@@ -131,7 +113,7 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
   CsvReader reader(in);
   const absl::StatusOr<CsvRecord> header = ReadHeader(file, Known(), kNeeded, reader);
   if (!header.ok()) return header.status();
-  MeasurementFile result{.columns = header->cells, .rows = {}, .unused = {}};
+  MeasurementFile result{.columns = header->cells, .rows = {}};
   while (const std::optional<CsvRecord> record = reader.Next()) {
     RowReader row(header->cells, record->cells);
     Measurement measurement{.file = file,
@@ -145,13 +127,7 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
     result.rows.push_back(std::move(measurement));
   }
   if (result.rows.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": no rows below the header"));
-  result.unused = UnusedOf(result.columns, result.rows);
   return result;
-}
-
-std::string WarningOfUnused(const std::string& file, const MeasurementFile& read) {
-  if (read.unused.empty()) return "";
-  return absl::StrCat("warning: ", file, ": no estimate uses ", absl::StrJoin(read.unused, ", "), "\n");
 }
 
 std::string Place(const Measurement& row) { return absl::StrCat(row.file, ":", row.line); }

@@ -6,9 +6,11 @@
 // prefill_chunk_tokens, memory_utilization, ttft_s, tpot_s, e2e_s, source. The order is free; a column whose
 // cells may all be blank may be absent. A blank or 0 degree is 1; a blank time was not measured.
 //
-// Served runs may say more of themselves: prompt_tokens_min and output_tokens_min, from which lengths are uniform to
-// prompt_tokens and output_tokens (an estimate takes the mean); max_num_batched_tokens, the prefill chunk where that is
-// blank; requests, max_num_seqs and scheduler, which no estimate uses yet.
+// Served runs may have more columns:
+//   prompt_tokens_min, output_tokens_min  lengths are uniform from these to prompt_tokens and output_tokens
+//   requests                              of the whole run
+//   max_num_seqs, scheduler               of the engine
+//   max_num_batched_tokens                the prefill chunk, where prefill_chunk_tokens is blank
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 
@@ -36,15 +38,11 @@ struct Measurement {
 struct MeasurementFile {
   std::vector<std::string> columns;
   std::vector<Measurement> rows;
-  std::vector<std::string> unused;  // columns with a value that no estimate uses
 };
 
 // Reads every row, also those that cannot be read. `file` is the name in messages.
 // Errors: INVALID_ARGUMENT: columns are unknown, repeated or missing (all are named), or there is no row.
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in);
-
-// A line that names the columns of a file that no estimate uses; empty: there is none.
-std::string WarningOfUnused(const std::string& file, const MeasurementFile& read);
 
 // "argonne.csv:12".
 std::string Place(const Measurement& row);

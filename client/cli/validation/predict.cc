@@ -63,7 +63,11 @@ v1::Candidate CandidateOf(const Measurement& row, const PredictOptions& options)
   if (row.sample.has_request_rate_per_second()) {
     workload.set_request_rate_per_second(row.sample.request_rate_per_second());
   }
-  const bool continuous = row.sample.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS;
+  const v1::ProfileSample& s = row.sample;
+  if (s.has_prompt_spread_tokens()) workload.set_prompt_spread_tokens(s.prompt_spread_tokens());
+  if (s.has_output_spread_tokens()) workload.set_output_spread_tokens(s.output_spread_tokens());
+  if (s.has_closed_loop_requests()) workload.set_closed_loop_requests(s.closed_loop_requests());
+  const bool continuous = s.batching_policy() == v1::BATCHING_POLICY_CONTINUOUS;
   // Static benchmarks repeat one prompt over the batch, so that its sequences choose the same experts. Those of
   // llama.cpp draw each token at random (test_prompt of llama-bench, get_token_rand of llama-batched-bench).
   const bool repeated = !continuous && options.routing == v1::EXPERT_ROUTING_UNSPECIFIED && !IsLlamaCpp(row.sample);

@@ -109,14 +109,12 @@ std::optional<double> RowReader::Share(const std::string& column) {
   return std::nullopt;
 }
 
-v1::Dtype RowReader::Dtype(const std::string& column) {
+int RowReader::Enum(const std::string& column, const google::protobuf::EnumDescriptor& type) {
   const std::string text = Text(column);
-  if (text.empty()) return v1::DTYPE_UNSPECIFIED;
-  const std::optional<int> dtype = ParseEnum(*v1::Dtype_descriptor(), text);
-  if (!dtype.has_value()) {
-    Fault(absl::StrCat(column, " \"", text, "\"; allowed: ", EnumChoices(*v1::Dtype_descriptor())));
-  }
-  return static_cast<v1::Dtype>(dtype.value_or(0));
+  if (text.empty()) return 0;
+  const std::optional<int> value = ParseEnum(type, text);
+  if (!value.has_value()) Fault(absl::StrCat(column, " \"", text, "\"; allowed: ", EnumChoices(type)));
+  return value.value_or(0);
 }
 
 absl::Status RowReader::status() const {

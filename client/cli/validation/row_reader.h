@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/text/csv.h"
 #include "foretoken/v1/dtype.pb.h"
+#include "google/protobuf/descriptor.h"
 
 namespace foretoken::cli {
 
@@ -43,7 +44,9 @@ class RowReader {
   // Above 0 to 1; nothing when blank.
   std::optional<double> Share(const std::string& column);
 
-  v1::Dtype Dtype(const std::string& column);
+  // A value of the enum; 0 when blank.
+  int Enum(const std::string& column, const google::protobuf::EnumDescriptor& type);
+  v1::Dtype Dtype(const std::string& column) { return static_cast<v1::Dtype>(Enum(column, *v1::Dtype_descriptor())); }
 
   void Fault(const std::string& text) { faults_.push_back(text); }
 

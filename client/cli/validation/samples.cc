@@ -54,7 +54,6 @@ absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, const
   absl::StatusOr<MeasurementFile> measured = ReadMeasurements(file, stream);
   if (!measured.ok()) return measured.status();
   if (absl::Status status = CheckRead(measured->rows); !status.ok()) return status;
-  session.err << client::Printable(WarningOfUnused(file, *measured));
   return std::move(measured->rows);
 }
 

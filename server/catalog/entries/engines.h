@@ -5,8 +5,8 @@
 //   engines.Unknown("vlmm");                        // "unknown engine "vlmm"; did you mean vllm?"
 //   engines.Nearest(h200, "nvidia", "acme@2", true);  // what was fitted to acme on another device of the same vendor
 //
-// A name is known where it is in the list of engines.cc, or where an entry of the catalog, bundled or registered, has a
-// calibration or a linear profile of it: registering measurements of a new engine makes its name known.
+// A name is known where it is in the list of engines.cc. It is also known where an entry of the catalog, bundled or
+// registered, has a calibration or a linear profile of the engine. So registering measurements makes a new name known.
 #ifndef FORETOKEN_SERVER_CATALOG_ENTRIES_ENGINES_H_
 #define FORETOKEN_SERVER_CATALOG_ENTRIES_ENGINES_H_
 

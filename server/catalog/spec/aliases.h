@@ -16,9 +16,9 @@ inline constexpr int kMaxAliases = 32;
 // The form in which names are compared: in lower case. Ids have it already.
 std::string Folded(std::string_view name);
 
-// Notes under "aliases[i]" what is wrong with the aliases of the entry `id`, by themselves: too many, not 1 to 128
-// printable ASCII characters without a space first or last, or the same as the id or as one before. Allocates for
-// faults only.
+// Notes what is wrong with the aliases of the entry `id` by themselves, each under "aliases[i]". An alias has 1 to 128
+// printable ASCII characters, none of them a space at either end. It differs from the id and the aliases before it.
+// There are at most kMaxAliases. Allocates for faults only.
 void CheckAliases(FieldChecker& checks, const std::string& id,
                   const google::protobuf::RepeatedPtrField<std::string>& aliases);
 

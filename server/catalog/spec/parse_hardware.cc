@@ -1,5 +1,6 @@
 #include <google/protobuf/repeated_field.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/calibration_spec.h"
@@ -161,6 +162,7 @@ void ParseMemory(FieldChecker& checks, const v1::HardwareSpec& spec, Hardware& h
 void ParseLinks(FieldChecker& checks, const v1::HardwareSpec& spec, Hardware& hardware) {
   hardware.interconnect = Bandwidth(checks, "interconnect_bytes_per_second", spec.has_interconnect_bytes_per_second(),
                                     spec.interconnect_bytes_per_second());
+  hardware.interconnect_is_pcie = absl::StartsWithIgnoreCase(spec.interconnect_name(), "pcie");
   if (spec.has_devices_per_node()) {
     hardware.devices_per_node = checks.Int("devices_per_node", spec.devices_per_node(), 1, 1'000'000);
   }

@@ -8,8 +8,8 @@
 
 namespace foretoken::rpc {
 
-// Compares predictions for `before` (null: the figures of `after` with what ships for their engines) and `after`, for
-// each engine of the report's calibrations, and notes every prediction that moved by more than 5%.
+// Notes in `report` every prediction that moved by more than 5% from `before` to `after`, for each engine of the
+// report's calibrations. `before` null: the figures of `after`, with the calibrations that ship for their engines.
 void CompareProbes(const catalog::Snapshot& snapshot, const Hardware* before, const Hardware& after,
                    v1::CalibrationReport& report);
 

@@ -46,6 +46,7 @@ Workload ReadRun(const v1::ProfileSample& message, FieldChecker& fields) {
       fields.Add("request_rate_per_second", "allowed with continuous batching only");
     }
   }
+  ReadLoop(LoopFieldsOf(message), fields, run);
   return run;
 }
 

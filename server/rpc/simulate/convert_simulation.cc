@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::string_view kSimulation = "simulation.";
 
-constexpr v1::SchedulerPolicy TwinOf(SchedulerPolicy value) {
-  switch (value) {
-    case SchedulerPolicy::kUnspecified:
-      return v1::SCHEDULER_POLICY_UNSPECIFIED;
-    case SchedulerPolicy::kMixed:
-      return v1::SCHEDULER_POLICY_MIXED;
-    case SchedulerPolicy::kPrefillFirst:
-      return v1::SCHEDULER_POLICY_PREFILL_FIRST;
-    case SchedulerPolicy::kInFlight:
-      return v1::SCHEDULER_POLICY_IN_FLIGHT;
-  }
-  return static_cast<v1::SchedulerPolicy>(-1);
-}
-
 constexpr v1::SimulationEnd TwinOf(SimulationEnd value) {
   switch (value) {
     case SimulationEnd::kUnspecified:
@@ -50,7 +36,6 @@ constexpr bool AreTwins(int api_size) {
   return true;
 }
 
-static_assert(AreTwins<SchedulerPolicy>(v1::SchedulerPolicy_ARRAYSIZE));
 static_assert(AreTwins<SimulationEnd>(v1::SimulationEnd_ARRAYSIZE));
 
 OutputLengthDistribution ReadDistribution(const v1::OutputLengthDistribution& message) {
@@ -120,8 +105,7 @@ Arrivals ReadArrivals(const v1::Simulation& message) {
 
 SchedulerSpec ReadScheduler(const v1::Scheduler& message, FieldChecker& fields) {
   SchedulerSpec spec;
-  spec.policy = static_cast<SchedulerPolicy>(
-      fields.Enum("scheduler.policy", message.policy(), static_cast<int>(v1::SchedulerPolicy_MAX)));
+  spec.policy = ReadSchedulerPolicy("scheduler.policy", message.policy(), fields);
   if (message.has_max_num_batched_tokens()) spec.max_num_batched_tokens = message.max_num_batched_tokens();
   if (message.has_max_num_seqs()) spec.max_num_seqs = message.max_num_seqs();
   if (message.has_kv_block_tokens()) spec.kv_block_tokens = message.kv_block_tokens();
@@ -130,6 +114,16 @@ SchedulerSpec ReadScheduler(const v1::Scheduler& message, FieldChecker& fields) 
   if (message.has_chunked_prompt()) spec.chunked_prompt = message.chunked_prompt();
   if (message.has_max_utilization()) spec.max_utilization = message.max_utilization();
   return spec;
+}
+
+// A run that the workload states is simulated whole, unless the simulation states its own requests.
+void ReadRequests(const v1::SimulateRequest& request, SimulationSpec& spec) {
+  const v1::Simulation& message = request.simulation();
+  const v1::Workload& workload = request.scenario().workload();
+  const bool run = !message.has_requests() && workload.has_closed_loop_requests();
+  if (run) spec.requests = workload.closed_loop_requests();
+  if (message.has_requests()) spec.requests = message.requests();
+  spec.whole_run = message.whole_run() || run;
 }
 
 absl::Status CheckRows(const SimulationSpec& spec) {
@@ -159,7 +153,7 @@ void WriteTimes(const std::optional<SimulatedTimes>& times, const Make& make) {
 }
 
 void WriteScheduler(const EngineSettings& settings, v1::Scheduler& message) {
-  message.set_policy(TwinOf(settings.policy));
+  message.set_policy(ToApi(settings.policy));
   message.set_max_num_batched_tokens(static_cast<int>(settings.step_tokens));
   message.set_max_num_seqs(static_cast<int>(settings.max_sequences));
   message.set_kv_block_tokens(settings.block_tokens);
@@ -190,7 +184,8 @@ void WriteCounts(const SimulationResult& result, v1::SimulateResponse& message) 
 
 }  // namespace
 
-absl::StatusOr<SimulationSpec> ReadSimulation(const v1::Simulation& message) {
+absl::StatusOr<SimulationSpec> ReadSimulation(const v1::SimulateRequest& request) {
+  const v1::Simulation& message = request.simulation();
   std::vector<FieldViolation> violations;
   FieldChecker fields(kSimulation, violations);
   SimulationSpec spec;
@@ -199,9 +194,8 @@ absl::StatusOr<SimulationSpec> ReadSimulation(const v1::Simulation& message) {
   if (message.has_prompt_lengths()) spec.prompts = ReadLengths(message.prompt_lengths(), "prompt_lengths", fields);
   if (message.has_output_lengths()) spec.outputs = ReadLengths(message.output_lengths(), "output_lengths", fields);
   spec.scheduler = ReadScheduler(message.scheduler(), fields);
-  if (message.has_requests()) spec.requests = message.requests();
+  ReadRequests(request, spec);
   if (message.has_warmup_requests()) spec.warmup_requests = message.warmup_requests();
-  spec.whole_run = message.whole_run();
   if (message.has_max_steps()) spec.max_steps = message.max_steps();
   if (message.has_relative_error()) spec.relative_error = message.relative_error();
   spec.rows = message.include_requests();

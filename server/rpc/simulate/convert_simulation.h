@@ -13,7 +13,7 @@ inline constexpr int kMaxSimulatedRows = 50'000;
 
 // What is absent takes its default. Errors: kInvalidField with every violation, kLimitExceeded for too many rows; paths
 // start with "simulation.".
-absl::StatusOr<SimulationSpec> ReadSimulation(const v1::Simulation& message);
+absl::StatusOr<SimulationSpec> ReadSimulation(const v1::SimulateRequest& request);
 
 // Fills `message`, which is empty, but for provenance, calibration and catalog.
 void WriteSimulation(const SimulationResult& result, v1::SimulateResponse& message);

@@ -49,7 +49,7 @@ double MostSteps(const v1::SimulateRequest& request) {
 
 absl::Status AnswerSimulate(const v1::SimulateRequest& request, const Moment& moment, Cancelled cancelled,
                             v1::SimulateResponse& response) {
-  const absl::StatusOr<SimulationSpec> spec = ReadSimulation(request.simulation());
+  const absl::StatusOr<SimulationSpec> spec = ReadSimulation(request);
   if (!spec.ok()) return spec.status();
   absl::Status affordable =
       CheckCpu("simulation.max_steps", MostSteps(request), "steps", moment.max_cpu, [] { return kCpuTimeOfStep; });

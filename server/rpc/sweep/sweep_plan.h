@@ -30,8 +30,8 @@ struct SweepPlan {
   v1::SweepHeader Header() const;
 };
 
-// Checks `request`: what is wrong with every point (a missing field, an unknown id that all share, an axis value out
-// of its field's range) is refused here; what is wrong with some points only is their own status later.
+// Checks `request`. What is wrong with every point is refused here: a missing field, an unknown id that all share, an
+// axis value out of its field's range. What is wrong with some points only is their own status later.
 // An axis inside hardware_spec or model_spec over a base that names an id varies the catalog entry's figures.
 //
 // Errors: as EstimatorService.Sweep.

@@ -5,6 +5,8 @@
 #ifndef FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
 #define FORETOKEN_SERVER_RPC_WIRE_CONVERT_H_
 
+#include <optional>
+
 #include "absl/time/time.h"
 #include "estimator/scenario/estimate.h"
 #include "estimator/scenario/scenario.h"
@@ -22,6 +24,11 @@ inline constexpr int kMaxBatch = 1'000'000;
 // Tokens of all requests of a replica together; no machine holds as many.
 inline constexpr int64_t kMaxReplicaTokens = 1'000'000'000'000;
 
+// Nothing where it is not stated.
+std::optional<SchedulerPolicy> ReadSchedulerPolicy(const std::string& field, v1::SchedulerPolicy stated,
+                                                   FieldChecker& fields);
+v1::SchedulerPolicy ToApi(SchedulerPolicy policy);
+
 // Dtypes that are not given stay kUnspecified: ResolveDtypes needs the model.
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields);
 
@@ -32,6 +39,22 @@ Speculation ReadSpeculation(const v1::SpeculativeDecoding& message, FieldChecker
 Disaggregation ReadDisaggregation(const v1::DisaggregatedPrefill& message, FieldChecker& fields);
 
 Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields);
+
+// How the run of a closed loop is driven: what v1::Workload and v1::ProfileSample state alike.
+struct LoopFields {
+  std::optional<int> prompt_spread_tokens, output_spread_tokens, closed_loop_requests;
+};
+template <typename Message>
+LoopFields LoopFieldsOf(const Message& message) {
+  LoopFields loop;
+  if (message.has_prompt_spread_tokens()) loop.prompt_spread_tokens = message.prompt_spread_tokens();
+  if (message.has_output_spread_tokens()) loop.output_spread_tokens = message.output_spread_tokens();
+  if (message.has_closed_loop_requests()) loop.closed_loop_requests = message.closed_loop_requests();
+  return loop;
+}
+
+// Reads them beside the lengths and the batch size that `workload` holds already.
+void ReadLoop(const LoopFields& loop, FieldChecker& fields, Workload& workload);
 
 LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
 

@@ -79,7 +79,41 @@ void ReadKernels(const v1::Deployment& message, FieldChecker& fields, Deployment
   }
 }
 
+void ReadScheduling(const v1::Deployment& message, FieldChecker& fields, Deployment& deployment) {
+  if (message.has_max_num_seqs()) {
+    deployment.max_num_seqs = fields.Int("max_num_seqs", message.max_num_seqs(), 1, kMaxBatch);
+  }
+  deployment.scheduler = ReadSchedulerPolicy("scheduler", message.scheduler(), fields);
+}
+
 }  // namespace
+
+std::optional<SchedulerPolicy> ReadSchedulerPolicy(const std::string& field, v1::SchedulerPolicy stated,
+                                                   FieldChecker& fields) {
+  switch (static_cast<v1::SchedulerPolicy>(fields.Enum(field, stated, v1::SchedulerPolicy_MAX))) {
+    case v1::SCHEDULER_POLICY_MIXED:
+      return SchedulerPolicy::kMixed;
+    case v1::SCHEDULER_POLICY_PREFILL_FIRST:
+      return SchedulerPolicy::kPrefillFirst;
+    case v1::SCHEDULER_POLICY_IN_FLIGHT:
+      return SchedulerPolicy::kInFlight;
+    default:
+      static_assert(v1::SchedulerPolicy_ARRAYSIZE == 4);
+      return std::nullopt;
+  }
+}
+
+v1::SchedulerPolicy ToApi(SchedulerPolicy policy) {
+  switch (policy) {
+    case SchedulerPolicy::kMixed:
+      return v1::SCHEDULER_POLICY_MIXED;
+    case SchedulerPolicy::kPrefillFirst:
+      return v1::SCHEDULER_POLICY_PREFILL_FIRST;
+    case SchedulerPolicy::kInFlight:
+      return v1::SCHEDULER_POLICY_IN_FLIGHT;
+  }
+  return v1::SCHEDULER_POLICY_UNSPECIFIED;
+}
 
 Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   Deployment deployment;
@@ -88,6 +122,7 @@ Deployment ReadDeployment(const v1::Deployment& message, FieldChecker& fields) {
   ReadEngine(message, fields, deployment);
   ReadNode(message, fields, deployment);
   ReadKernels(message, fields, deployment);
+  ReadScheduling(message, fields, deployment);
   if (message.has_prefill_chunk_tokens()) {
     deployment.prefill_chunk_tokens = fields.Int("prefill_chunk_tokens", message.prefill_chunk_tokens(), 1, kMaxTokens);
   }

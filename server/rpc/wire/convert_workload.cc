@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -142,6 +143,15 @@ void ReadArrivals(const v1::Workload& message, FieldChecker& fields, Workload& w
   }
 }
 
+// How far lengths lie from their mean: none is below `least`.
+int ReadSpread(const char* field, int spread, const char* mean_field, int mean, int least, FieldChecker& fields) {
+  const int read = fields.Int(field, spread, 0, kMaxTokens);
+  if (read <= mean - least) return read;
+  fields.Add(field, absl::StrCat(field, " ", read, "; allowed 0 to ", mean_field, least > 0 ? " - 1" : "", " = ",
+                                 std::max(0, mean - least)));
+  return read;
+}
+
 void ReadPolicies(const v1::Workload& message, FieldChecker& fields, Workload& workload) {
   workload.batching =
       DefaultToFirst<BatchingPolicy>(fields.Enum("batching_policy", message.batching_policy(), v1::BatchingPolicy_MAX));
@@ -155,17 +165,40 @@ void ReadPolicies(const v1::Workload& message, FieldChecker& fields, Workload& w
 
 }  // namespace
 
+void ReadLoop(const LoopFields& loop, FieldChecker& fields, Workload& workload) {
+  if (loop.prompt_spread_tokens) {
+    workload.prompt_spread_tokens = ReadSpread("prompt_spread_tokens", *loop.prompt_spread_tokens, "prompt_tokens",
+                                               workload.prompt_tokens, 0, fields);
+  }
+  if (loop.output_spread_tokens) {
+    workload.output_spread_tokens = ReadSpread("output_spread_tokens", *loop.output_spread_tokens, "output_tokens",
+                                               workload.output_tokens, 1, fields);
+  }
+  if (!loop.closed_loop_requests) return;
+  constexpr int kMaxRequests = 1'000'000'000;
+  workload.closed_loop_requests = fields.Int("closed_loop_requests", *loop.closed_loop_requests, 1, kMaxRequests);
+  if (*workload.closed_loop_requests >= workload.batch_size) return;
+  fields.Add("closed_loop_requests", absl::StrCat("closed_loop_requests ", *workload.closed_loop_requests,
+                                                  "; allowed batch_size = ", workload.batch_size, " or more"));
+}
+
 Workload ReadWorkload(const v1::Workload& message, FieldChecker& fields) {
   Workload workload;
   ReadTokens(message, fields, workload);
   ReadPrefix(message, fields, workload);
   ReadArrivals(message, fields, workload);
   ReadPolicies(message, fields, workload);
+  ReadLoop(LoopFieldsOf(message), fields, workload);
+  if (message.has_output_length_distribution() && workload.output_spread_tokens > 0) {
+    fields.Add("output_spread_tokens", absl::StrCat("output_spread_tokens ", workload.output_spread_tokens,
+                                                    "; beside output_length_distribution: allowed 0"));
+  }
   if (message.has_output_length_distribution()) {
     workload.output_lengths = ReadOutputLengths(message.output_length_distribution(), fields);
   }
   if (message.has_parallel_prompt_tokens()) {
-    workload.parallel_prompt_tokens = fields.Int("parallel_prompt_tokens", message.parallel_prompt_tokens(), 1, kMaxTokens);
+    workload.parallel_prompt_tokens =
+        fields.Int("parallel_prompt_tokens", message.parallel_prompt_tokens(), 1, kMaxTokens);
   }
   if (message.has_compute_utilization()) {
     workload.compute_utilization = fields.Share("compute_utilization", message.compute_utilization());

@@ -89,6 +89,8 @@ constexpr v1::WarningCode TwinOf(WarningCode value) {
       return v1::WARNING_CODE_WAVES;
     case WarningCode::kNotUsed:
       return v1::WARNING_CODE_NOT_USED;
+    case WarningCode::kPcieLink:
+      return v1::WARNING_CODE_PCIE_LINK;
   }
   return static_cast<v1::WarningCode>(kNone);
 }

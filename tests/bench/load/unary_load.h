@@ -1,8 +1,8 @@
 // Unary calls over any number of connections from one thread.
 //
-// Closed loop: a fixed number in flight, the next begins when one ends; tells the highest rate. Open loop: calls begin
-// at their own times whatever the server does (independent arrivals), and a latency counts from the time at which the
-// call was due, so that a stalled server cannot hide the calls that it kept from being sent.
+// Closed loop: a fixed number of calls is in flight, and the next begins when one ends. It tells the highest rate.
+// Open loop: calls begin at their own times whatever the server does (independent arrivals). A latency counts from the
+// time at which the call was due. So a stalled server cannot hide the calls that it kept from being sent.
 #ifndef FORETOKEN_TESTS_BENCH_LOAD_UNARY_LOAD_H_
 #define FORETOKEN_TESTS_BENCH_LOAD_UNARY_LOAD_H_
 

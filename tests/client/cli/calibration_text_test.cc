@@ -8,28 +8,23 @@
 namespace foretoken::cli {
 namespace {
 
-v1::CalibrationReport Report() {
-  v1::CalibrationReport report;
-  v1::CalibrationSpec& calibration = *report.add_calibrations();
-  calibration.set_id("gpu-a.vllm");
-  calibration.set_parent("vllm");
-  calibration.set_samples_used(12);
-  for (const auto& [metric, first] :
-       {std::pair{v1::LATENCY_METRIC_TTFT, 0.1}, {v1::LATENCY_METRIC_TPOT, 0.5}, {v1::LATENCY_METRIC_E2E, 0.9}}) {
-    v1::CalibrationError& error = *calibration.add_errors();
-    error.set_metric(metric);
-    error.set_num_samples(static_cast<int>(first * 100));
-    error.set_in_sample_median_ape(first + 0.01);
-    error.set_cross_validated_median_ape(first + 0.02);
-    error.set_in_sample_mean_ape(first + 0.03);
-    error.set_in_sample_bias(first + 0.04);
-    v1::CalibrationBand& band = *calibration.add_bands();
-    band.set_metric(metric);
-    band.set_low_ratio(first + 0.05);
-    band.set_high_ratio(first + 1.06);
-    band.set_coverage(first);
-  }
-  calibration.mutable_errors(2)->clear_cross_validated_median_ape();
+// Every figure of a metric is another one: `first` and more.
+void AddMetric(v1::LatencyMetric metric, double first, v1::CalibrationSpec& calibration) {
+  v1::CalibrationError& error = *calibration.add_errors();
+  error.set_metric(metric);
+  error.set_num_samples(static_cast<int>(first * 100));
+  error.set_in_sample_median_ape(first + 0.01);
+  error.set_cross_validated_median_ape(first + 0.02);
+  error.set_in_sample_mean_ape(first + 0.03);
+  error.set_in_sample_bias(first + 0.04);
+  v1::CalibrationBand& band = *calibration.add_bands();
+  band.set_metric(metric);
+  band.set_low_ratio(first + 0.05);
+  band.set_high_ratio(first + 1.06);
+  band.set_coverage(first);
+}
+
+void AddParameters(v1::CalibrationSpec& calibration) {
   v1::CalibrationParameter& time = *calibration.add_parameters();
   time.set_name("layer_gap");
   time.set_unit("s");
@@ -41,13 +36,10 @@ v1::CalibrationReport Report() {
   share.set_value(0.8);
   share.set_identified(true);
   share.set_posterior_log_deviation(0.25);
-  v1::RejectedSample& rejected = *report.add_rejected();
-  rejected.set_index(3);
-  rejected.set_reason("too fast");
-  v1::RejectedSample& suspicious = *report.add_suspicious();
-  suspicious.set_index(4);
-  suspicious.set_reason("4 times slower");
-  v1::MovedPrediction& moved = *report.add_moved();
+}
+
+v1::MovedPrediction Moved() {
+  v1::MovedPrediction moved;
   moved.set_model_id("m");
   moved.mutable_deployment()->set_engine("vllm");
   moved.mutable_deployment()->set_tensor_parallel(2);
@@ -57,6 +49,27 @@ v1::CalibrationReport Report() {
   moved.set_metric(v1::LATENCY_METRIC_TPOT);
   moved.set_before_seconds(0.01);
   moved.set_after_seconds(0.012);
+  return moved;
+}
+
+v1::CalibrationReport Report() {
+  v1::CalibrationReport report;
+  v1::CalibrationSpec& calibration = *report.add_calibrations();
+  calibration.set_id("gpu-a.vllm");
+  calibration.set_parent("vllm");
+  calibration.set_samples_used(12);
+  AddMetric(v1::LATENCY_METRIC_TTFT, 0.1, calibration);
+  AddMetric(v1::LATENCY_METRIC_TPOT, 0.5, calibration);
+  AddMetric(v1::LATENCY_METRIC_E2E, 0.9, calibration);
+  calibration.mutable_errors(2)->clear_cross_validated_median_ape();
+  AddParameters(calibration);
+  v1::RejectedSample& rejected = *report.add_rejected();
+  rejected.set_index(3);
+  rejected.set_reason("too fast");
+  v1::RejectedSample& suspicious = *report.add_suspicious();
+  suspicious.set_index(4);
+  suspicious.set_reason("4 times slower");
+  *report.add_moved() = Moved();
   report.set_num_probes(9);
   return report;
 }

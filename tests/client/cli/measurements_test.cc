@@ -129,15 +129,21 @@ TEST(MeasurementsTest, ServedRunsSayMoreOfThemselves) {
   EXPECT_EQ(row.sample.prompt_tokens(), 922);
   EXPECT_EQ(row.sample.output_tokens(), 150);
   EXPECT_EQ(row.sample.deployment().prefill_chunk_tokens(), 8192);
-  EXPECT_EQ(WarningOfUnused("m.csv", file), "warning: m.csv: no estimate uses requests, max_num_seqs, scheduler\n");
+  EXPECT_EQ(row.sample.prompt_spread_tokens(), 102);
+  EXPECT_EQ(row.sample.output_spread_tokens(), 50);
+  EXPECT_EQ(row.sample.closed_loop_requests(), 40);
+  EXPECT_EQ(row.sample.deployment().max_num_seqs(), 64);
+  EXPECT_EQ(row.sample.deployment().scheduler(), v1::SCHEDULER_POLICY_MIXED);
   const MeasurementFile blank = read(",,,,,");
   EXPECT_EQ(blank.rows[0].sample.prompt_tokens(), 1024);
-  EXPECT_EQ(WarningOfUnused("m.csv", blank), "");
+  EXPECT_FALSE(blank.rows[0].sample.has_prompt_spread_tokens());
+  EXPECT_FALSE(blank.rows[0].sample.has_closed_loop_requests());
+  EXPECT_EQ(blank.rows[0].sample.deployment().scheduler(), v1::SCHEDULER_POLICY_UNSPECIFIED);
   EXPECT_EQ(read("0,1025,,,x,fifo").rows[0].status.message(),
-            "requests \"0\"; allowed: a whole number of at least 1; "
             "max_num_seqs \"x\"; allowed: a whole number of at least 1; "
             "scheduler \"fifo\"; allowed: mixed, prefill_first, in_flight; "
-            "prompt_tokens_min 1025; allowed: at most prompt_tokens");
+            "prompt_tokens_min 1025; allowed: at most prompt_tokens; "
+            "requests \"0\"; allowed: a whole number of at least 1");
 }
 
 TEST(MeasurementsTest, ColumnsAreCheckedTogether) {

@@ -36,7 +36,7 @@ TEST(SimulateCommandTest, AsksWithContinuousBatchingAndShowsPercentiles) {
   EXPECT_EQ(simulation.output_lengths().log_normal().max_tokens(), 4000);
   EXPECT_EQ(simulation.requests(), 500);
   EXPECT_EQ(simulation.seed(), 18446744073709551615u);
-  EXPECT_EQ(simulation.scheduler().policy(), v1::SCHEDULER_POLICY_PREFILL_FIRST);
+  EXPECT_EQ(asked.scenario().deployment().scheduler(), v1::SCHEDULER_POLICY_PREFILL_FIRST);
   EXPECT_TRUE(simulation.scheduler().mixed_chunk());
   EXPECT_FALSE(simulation.include_requests());
 }

@@ -9,10 +9,12 @@
 #include "estimator/base/errors.h"
 #include "estimator/methods/estimator.h"
 #include "estimator/methods/operator_model.h"
+#include "estimator/phases/phases.h"
 #include "estimator/phases/prefill.h"
 #include "estimator/serving/prefill_pool.h"
 #include "estimator/step/attention.h"
 #include "estimator/step/step_model.h"
+#include "tests/estimator/fixtures.h"
 #include "tests/estimator/random_scenarios.h"
 
 namespace foretoken {
@@ -58,7 +60,7 @@ TEST(PipelineTest, IsTheSimulatedPipeline) {
     if (s.deployment.pipeline_parallel == 1 || !few) continue;
     ++pipelines;
     Efficiencies efficiencies = GenericPrior();
-    efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+    efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
     const StepModel model = *MakeStepModel(s, efficiencies, nullptr);
     const double batch = std::ceil(1.0 * s.workload.batch_size / s.deployment.data_parallel);
     PrefillShape shape{.sequences = batch, .new_tokens = fresh, .prior = 1.0 * s.workload.cached_prefix_tokens};
@@ -131,6 +133,25 @@ TEST(CapacityTest, TheLargestBatchFitsAndNoLarger) {
     ++s.workload.batch_size;
     ASSERT_EQ(DetailOf(ComputeEstimate(s).status()).reason, Reason::kOutOfMemory) << Describe(s);
   }
+}
+
+// 1,000 prompt tokens at 100,000 a second take 10 ms; at 4 us a token 4 ms, of a server alone.
+TEST(PrefillPhaseTest, APromptTakesTimeBeforeTheEngine) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = MakeScenario(model, hardware, 1, 1000, 2);
+  const auto host = [&](Seconds per_token) {
+    Efficiencies efficiencies = GenericPrior();
+    efficiencies.admission_per_token = per_token;
+    const StepModel step = *MakeStepModel(scenario, efficiencies, nullptr);
+    return PrefillPhase(step, scenario.workload, scenario.deployment, 1).host.value();
+  };
+  EXPECT_EQ(host(Seconds(4e-6)), host(Seconds(0)));
+  scenario.workload.batching = BatchingPolicy::kContinuous;
+  EXPECT_NEAR(host(Seconds(4e-6)) - host(Seconds(0)), 4e-3, 1e-9);
+  const double none = host(Seconds(0));
+  scenario.workload.tokenizer_tokens_per_second = 1e5;
+  EXPECT_NEAR(host(Seconds(4e-6)) - none, 10e-3, 1e-9);
 }
 
 }  // namespace

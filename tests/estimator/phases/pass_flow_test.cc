@@ -110,7 +110,7 @@ class PassesInFlightTest : public testing::Test {
   // Without scheduling overhead.
   Seconds Prefill(const Deployment& deployment) const {
     Efficiencies efficiencies = GenericPrior();
-    efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+    efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
     const StepModel model = *MakeStepModel(scenario_, efficiencies, nullptr);
     return PrefillTime(model, PromptShape(scenario_.workload, deployment, 1)).Total();
   }

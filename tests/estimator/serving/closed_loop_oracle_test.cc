@@ -21,7 +21,7 @@ Scenario ClosedLoop(const Model& model, const Hardware& hardware, int concurrenc
 // An engine that admits at no cost and mixes prompts with decode steps: requests follow each other in a train.
 Efficiencies InATrain() {
   Efficiencies efficiencies = GenericPrior();
-  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
   efficiencies.prefill_share = 1;
   return efficiencies;
 }

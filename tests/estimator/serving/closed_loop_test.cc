@@ -76,9 +76,9 @@ TEST(ClosedLoopTest, OneRequestIsAStaticBatchOfOne) {
     scenario.deployment.tensor_parallel = 4;
     scenario.deployment.pipeline_parallel = 2;
     scenario.deployment.prefill_chunk_tokens = 512;
-    const Estimate loop = By(scenario);
+    const Estimate loop = By(scenario, FedTokens());
     scenario.workload.batching = BatchingPolicy::kStatic;
-    const Estimate batch = By(scenario);
+    const Estimate batch = By(scenario, FedTokens());
     EXPECT_DOUBLE_EQ(loop.ttft.time.value(), batch.ttft.time.value());
     EXPECT_DOUBLE_EQ(loop.tpot.time.value(), batch.tpot.time.value());
     EXPECT_DOUBLE_EQ(loop.e2e.time.value(), batch.e2e.time.value());

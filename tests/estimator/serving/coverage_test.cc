@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_replace.h"
 #include "estimator/base/errors.h"
@@ -134,124 +134,111 @@ void Nothing(Question&) {}
 void ShareExperts(Question& q) { q.ShareExperts(); }
 
 // What a feature needs to have an effect, and the feature itself.
-std::pair<Change, Change> StatementOf(Feature feature) {
-  switch (feature) {
-    case Feature::kLiveLoad:
-      return {Nothing, [](Question& q) { q.load().max_num_seqs = 2; }};
-    case Feature::kRequestRate:
-      return {Nothing, [](Question& q) { q.workload().request_rate_per_second = 0.4; }};
-    case Feature::kRequestRateOfPrefillBatches:
-      return {Nothing, [](Question& q) {
-                q.workload().request_rate_per_second = 0.4;
-                if (q.scenario.disaggregation) q.scenario.disaggregation->batch_size = 2;
-              }};
-    case Feature::kDynamicBatching:
-      return {Nothing, [](Question& q) { q.workload().batching = BatchingPolicy::kDynamic; }};
-    case Feature::kContinuousBatching:
-      return {Nothing, [](Question& q) { q.workload().batching = BatchingPolicy::kContinuous; }};
-    case Feature::kOutputLengths:
-      return {Nothing, [](Question& q) {
-                q.workload().output_lengths = OutputLengthDistribution{.mean_tokens = 50, .max_tokens = 100};
-              }};
-    case Feature::kSpeculation:
-      return {Nothing, [](Question& q) { q.Speculate(); }};
-    case Feature::kSpeculationWithoutKvCache:
-      return {[](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; }, [](Question& q) { q.Speculate(); }};
-    case Feature::kDisaggregation:
-      return {Nothing, [](Question& q) { q.Disaggregate(); }};
-    case Feature::kTokenizer:
-      return {Nothing, [](Question& q) { q.workload().tokenizer_tokens_per_second = 1e5; }};
-    case Feature::kNaiveAttention:
-      return {Nothing,
-              [](Question& q) { q.Deploy([](Deployment& d) { d.attention_kernel = AttentionKernel::kNaive; }); }};
-    case Feature::kNoKvCache:
-      return {Nothing, [](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; }};
-    case Feature::kPipelinedPromptCache:
-      return {Nothing, [](Question& q) {
-                q.workload().kv_cache_mode = KvCacheMode::kPipelinedPromptCache;
-                q.workload().prompt_arrival_tokens_per_second = 5000;
-                q.deployment().prefill_chunk_tokens = 100;
-              }};
-    case Feature::kPrefixLoad:
-      return {[](Question& q) { q.workload().cached_prefix_tokens = 500; },
-              [](Question& q) { q.workload().prefix_load = GigabytesPerSecond(10); }};
-    case Feature::kTransferredKvDtype:
-      return {Nothing, [](Question& q) {
-                if (q.scenario.disaggregation) q.scenario.disaggregation->deployment.kv_cache_dtype = Dtype::kFp8;
-              }};
-    case Feature::kNoPrompt:
-      return {Nothing, [](Question& q) { q.workload().prompt_tokens = 0; }};
-    case Feature::kSeveralDevices:
-      return {Nothing, [](Question& q) { q.deployment().data_parallel = 2; }};
-    case Feature::kSeveralSequences:
-      return {[](Question& q) { q.workload().batch_size = 1; }, [](Question& q) { q.workload().batch_size = 4; }};
-    case Feature::kStepTokenLimit:
-      return {Nothing, [](Question& q) { q.load().max_num_batched_tokens = 512; }};
-    case Feature::kUnfusedElementwise:
-      return {Nothing, [](Question& q) { q.deployment().unfused_elementwise = true; }};
-    case Feature::kRooflineExponent:
-      return {Nothing, [](Question& q) { q.deployment().roofline_exponent = 3; }};
-    case Feature::kExpertExchange:
-      return {ShareExperts, [](Question& q) { q.deployment().expert_exchange = ExpertExchange::kAllToAll; }};
-    case Feature::kScaleOut:
-      return {[](Question& q) { q.SpreadOverNodes(); },
-              [](Question& q) { q.deployment().scale_out = GigabytesPerSecond(1); }};
-    case Feature::kDevicesPerNode:
-      return {[](Question& q) {
-                if (!q.one_device()) q.Deploy([](Deployment& d) { d.tensor_parallel = 2; });
-              },
-              [](Question& q) { q.deployment().devices_per_node = 1; }};
-    case Feature::kKvCacheWrittenBack:
-      return {Nothing, [](Question& q) { q.workload().kv_cache_written_back = true; }};
-    case Feature::kPromptArrival:
-      return {Nothing, [](Question& q) { q.workload().prompt_arrival_tokens_per_second = 100; }};
-    case Feature::kPrefillChunk:
-      return {Nothing, [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_chunk_tokens = 256; }); }};
-    case Feature::kPassesInFlight:
-      return {[](Question& q) {
-                if (q.one_device()) return;
-                q.Deploy([](Deployment& d) { d.pipeline_parallel = 2, d.prefill_chunk_tokens = 256; });
-              },
-              [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_passes_in_flight = 1; }); }};
-    case Feature::kBatchingWindow:
-      return {Nothing, [](Question& q) { q.workload().batching_window = Seconds(0.1); }};
-    case Feature::kExpertParallelOfDenseModel:
-      return {[](Question& q) { q.deployment().tensor_parallel = 2; },
-              [](Question& q) { q.deployment().expert_parallel = 2; }};
-    case Feature::kExpertExchangeUnshared:
-      return {[](Question& q) {
-                q.ShareExperts();
-                if (!q.one_device()) q.Deploy([](Deployment& d) { d.data_parallel = 1, d.expert_parallel = 2; });
-              },
-              [](Question& q) { q.deployment().expert_exchange = ExpertExchange::kAllToAll; }};
-    case Feature::kExpertLoadImbalance:
-      return {ShareExperts, [](Question& q) { q.deployment().expert_load_imbalance = 1.5; }};
-    case Feature::kExpertRouting:
-      return {ShareExperts, [](Question& q) { q.workload().expert_routing = ExpertRouting::kIdenticalPrompts; }};
-    case Feature::kEngine:
-      return {Nothing, [](Question& q) { q.deployment().engine = kEngine; }};
-    case Feature::kSequentialBatches:
-      return {[](Question& q) { q.hardware.memory_capacity = Gigabytes(17.5); },  // not all four sequences
-              [](Question& q) { q.workload().capacity_policy = CapacityPolicy::kWaves; }};
-    case Feature::kKpiShares:
-      return {Nothing, [](Question& q) { q.workload().compute_utilization = 0.5; }};
-    case Feature::kPrice:
-      return {Nothing, [](Question& q) { q.Deploy([](Deployment& d) { d.price_per_device_hour = 2; }); }};
-    case Feature::kPrefixWithoutKvCache:
-      return {[](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; },
-              [](Question& q) { q.workload().cached_prefix_tokens = 500; }};
-    case Feature::kWriteBackWithoutKvCache:
-      return {[](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; },
-              [](Question& q) { q.workload().kv_cache_written_back = true; }};
-    case Feature::kMixtureOfExperts:
-      return {Nothing, [](Question& q) { q.model = Mixtral8x7b(); }};
-    case Feature::kSlidingWindow:
-      return {Nothing, [](Question& q) { q.model.sliding_window = SlidingWindow{.window_tokens = 64}; }};
-    case Feature::kEnd:
-      break;
+struct Statement {
+  Feature feature;
+  Change prepare;
+  Change state;
+};
+
+constexpr Statement kStatements[] = {
+    {Feature::kLiveLoad, Nothing, [](Question& q) { q.load().max_num_seqs = 2; }},
+    {Feature::kRequestRate, Nothing, [](Question& q) { q.workload().request_rate_per_second = 0.4; }},
+    {Feature::kRequestRateOfPrefillBatches, Nothing,
+     [](Question& q) {
+       q.workload().request_rate_per_second = 0.4;
+       if (q.scenario.disaggregation) q.scenario.disaggregation->batch_size = 2;
+     }},
+    {Feature::kDynamicBatching, Nothing, [](Question& q) { q.workload().batching = BatchingPolicy::kDynamic; }},
+    {Feature::kContinuousBatching, Nothing, [](Question& q) { q.workload().batching = BatchingPolicy::kContinuous; }},
+    {Feature::kOutputLengths, Nothing,
+     [](Question& q) { q.workload().output_lengths = OutputLengthDistribution{.mean_tokens = 50, .max_tokens = 100}; }},
+    {Feature::kSpeculation, Nothing, [](Question& q) { q.Speculate(); }},
+    {Feature::kSpeculationWithoutKvCache, [](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; },
+     [](Question& q) { q.Speculate(); }},
+    {Feature::kDisaggregation, Nothing, [](Question& q) { q.Disaggregate(); }},
+    {Feature::kTokenizer, Nothing, [](Question& q) { q.workload().tokenizer_tokens_per_second = 1e5; }},
+    {Feature::kNaiveAttention, Nothing,
+     [](Question& q) { q.Deploy([](Deployment& d) { d.attention_kernel = AttentionKernel::kNaive; }); }},
+    {Feature::kNoKvCache, Nothing, [](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; }},
+    {Feature::kPipelinedPromptCache, Nothing,
+     [](Question& q) {
+       q.workload().kv_cache_mode = KvCacheMode::kPipelinedPromptCache;
+       q.workload().prompt_arrival_tokens_per_second = 5000;
+       q.deployment().prefill_chunk_tokens = 100;
+     }},
+    {Feature::kPrefixLoad, [](Question& q) { q.workload().cached_prefix_tokens = 500; },
+     [](Question& q) { q.workload().prefix_load = GigabytesPerSecond(10); }},
+    {Feature::kTransferredKvDtype, Nothing,
+     [](Question& q) {
+       if (q.scenario.disaggregation) q.scenario.disaggregation->deployment.kv_cache_dtype = Dtype::kFp8;
+     }},
+    {Feature::kNoPrompt, Nothing, [](Question& q) { q.workload().prompt_tokens = 0; }},
+    {Feature::kSeveralDevices, Nothing, [](Question& q) { q.deployment().data_parallel = 2; }},
+    {Feature::kSeveralSequences, [](Question& q) { q.workload().batch_size = 1; },
+     [](Question& q) { q.workload().batch_size = 4; }},
+    {Feature::kStepTokenLimit, Nothing, [](Question& q) { q.load().max_num_batched_tokens = 512; }},
+    {Feature::kUnfusedElementwise, Nothing, [](Question& q) { q.deployment().unfused_elementwise = true; }},
+    {Feature::kRooflineExponent, Nothing, [](Question& q) { q.deployment().roofline_exponent = 3; }},
+    {Feature::kExpertExchange, ShareExperts,
+     [](Question& q) { q.deployment().expert_exchange = ExpertExchange::kAllToAll; }},
+    {Feature::kScaleOut, [](Question& q) { q.SpreadOverNodes(); },
+     [](Question& q) { q.deployment().scale_out = GigabytesPerSecond(1); }},
+    {Feature::kDevicesPerNode,
+     [](Question& q) {
+       if (!q.one_device()) q.Deploy([](Deployment& d) { d.tensor_parallel = 2; });
+     },
+     [](Question& q) { q.deployment().devices_per_node = 1; }},
+    {Feature::kKvCacheWrittenBack, Nothing, [](Question& q) { q.workload().kv_cache_written_back = true; }},
+    {Feature::kBatchingWindow, Nothing, [](Question& q) { q.workload().batching_window = Seconds(0.1); }},
+    {Feature::kPromptSpread, Nothing, [](Question& q) { q.workload().prompt_spread_tokens = 100; }},
+    {Feature::kOutputSpread, Nothing, [](Question& q) { q.workload().output_spread_tokens = 10; }},
+    {Feature::kRequestsOfRun, [](Question& q) { q.workload().output_spread_tokens = 10; },
+     [](Question& q) { q.workload().closed_loop_requests = 40; }},
+    {Feature::kScheduler, Nothing, [](Question& q) { q.deployment().scheduler = SchedulerPolicy::kPrefillFirst; }},
+    {Feature::kSlotLimit, Nothing, [](Question& q) { q.deployment().max_num_seqs = 2; }},
+    {Feature::kPromptArrival, Nothing, [](Question& q) { q.workload().prompt_arrival_tokens_per_second = 100; }},
+    {Feature::kPrefillChunk, Nothing,
+     [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_chunk_tokens = 256; }); }},
+    {Feature::kPassesInFlight,
+     [](Question& q) {
+       if (q.one_device()) return;
+       q.Deploy([](Deployment& d) { d.pipeline_parallel = 2, d.prefill_chunk_tokens = 256; });
+     },
+     [](Question& q) { q.Deploy([](Deployment& d) { d.prefill_passes_in_flight = 1; }); }},
+    {Feature::kExpertParallelOfDenseModel, [](Question& q) { q.deployment().tensor_parallel = 2; },
+     [](Question& q) { q.deployment().expert_parallel = 2; }},
+    {Feature::kExpertExchangeUnshared,
+     [](Question& q) {
+       q.ShareExperts();
+       if (!q.one_device()) q.Deploy([](Deployment& d) { d.data_parallel = 1, d.expert_parallel = 2; });
+     },
+     [](Question& q) { q.deployment().expert_exchange = ExpertExchange::kAllToAll; }},
+    {Feature::kExpertLoadImbalance, ShareExperts, [](Question& q) { q.deployment().expert_load_imbalance = 1.5; }},
+    {Feature::kExpertRouting, ShareExperts,
+     [](Question& q) { q.workload().expert_routing = ExpertRouting::kIdenticalPrompts; }},
+    {Feature::kEngine, Nothing, [](Question& q) { q.deployment().engine = kEngine; }},
+    {Feature::kSequentialBatches,
+     [](Question& q) { q.hardware.memory_capacity = Gigabytes(17.5); },  // not all four sequences
+     [](Question& q) { q.workload().capacity_policy = CapacityPolicy::kWaves; }},
+    {Feature::kKpiShares, Nothing, [](Question& q) { q.workload().compute_utilization = 0.5; }},
+    {Feature::kPrice, Nothing, [](Question& q) { q.Deploy([](Deployment& d) { d.price_per_device_hour = 2; }); }},
+    {Feature::kPrefixWithoutKvCache, [](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; },
+     [](Question& q) { q.workload().cached_prefix_tokens = 500; }},
+    {Feature::kWriteBackWithoutKvCache, [](Question& q) { q.workload().kv_cache_mode = KvCacheMode::kNone; },
+     [](Question& q) { q.workload().kv_cache_written_back = true; }},
+    {Feature::kMixtureOfExperts, Nothing, [](Question& q) { q.model = Mixtral8x7b(); }},
+    {Feature::kSlidingWindow, Nothing,
+     [](Question& q) { q.model.sliding_window = SlidingWindow{.window_tokens = 64}; }},
+};
+
+// A feature without a statement does not compile.
+consteval bool StatementsAreInOrder() {
+  for (size_t i = 0; i < coverage_rows::kFeatures; ++i) {
+    if (kStatements[i].feature != static_cast<Feature>(i)) return false;
   }
-  return {Nothing, Nothing};
+  return true;
 }
+static_assert(std::size(kStatements) == coverage_rows::kFeatures && StatementsAreInOrder());
 
 class CellTest : public testing::TestWithParam<Scope> {};
 
@@ -316,13 +303,13 @@ void CheckCell(Feature feature, Scope scope) {
   SCOPED_TRACE(testing::Message() << NameOf(feature) << ", " << NameOf(scope));
   const CoverageCell cell = CellOf(feature, scope);
   if (cell.coverage == Coverage::kElsewhere || cell.coverage == Coverage::kAsOperatorModel) return;
-  const auto& [prepare, state] = StatementOf(feature);
+  const Statement& statement = kStatements[static_cast<size_t>(feature)];
   Question q(scope);
   Base(q);
-  prepare(q);
+  statement.prepare(q);
   const bool stated_before = States(q.scenario, feature);
   const absl::StatusOr<Estimate> without = q.Ask();
-  state(q);
+  statement.state(q);
   EXPECT_TRUE(States(q.scenario, feature));
   if (scope == Scope::kOutputRow) {
     EXPECT_EQ(Covers(q.scenario, scope), cell.coverage != Coverage::kRefused);

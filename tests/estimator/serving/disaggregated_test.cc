@@ -158,9 +158,9 @@ Scenario AtRate(Scenario scenario, double rate) {
   return scenario;
 }
 
-// By one set of constants however requests are served.
+// By one set of constants however requests are served, and without a server before the engine.
 Estimate ByOnePrior(const Scenario& scenario) {
-  const auto estimate = EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, {});
+  const auto estimate = EstimateOperatorModel(scenario, FedTokens(), Provenance::kDatasheet, {});
   EXPECT_TRUE(estimate.ok()) << estimate.status();
   return estimate.ok() ? *estimate : Estimate{};
 }

@@ -110,7 +110,9 @@ struct Ratios {
 
 class LiveLoadOracleTest : public testing::Test {
  protected:
-  LiveLoadOracleTest() { efficiencies_.admission = efficiencies_.admission_per_request = Seconds(0); }
+  LiveLoadOracleTest() {
+    efficiencies_.admission = efficiencies_.admission_per_request = efficiencies_.admission_per_token = Seconds(0);
+  }
 
   Ratios Compare(const LiveLoad& load, int prompt, int output) {
     Scenario scenario = MakeScenario(model_, hardware_, 1, prompt, output);

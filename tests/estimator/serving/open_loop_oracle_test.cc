@@ -73,7 +73,7 @@ Ratios Compare(Scenario scenario, double rate) {
   scenario.workload.batching = BatchingPolicy::kContinuous;
   scenario.workload.request_rate_per_second = rate;
   Efficiencies efficiencies = GenericPrior();
-  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
   const absl::StatusOr<Estimate> estimate = EstimateOperatorModel(scenario, efficiencies, Provenance::kDatasheet, {});
   EXPECT_TRUE(estimate.ok()) << estimate.status();
   if (!estimate.ok()) return {};

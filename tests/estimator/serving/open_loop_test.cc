@@ -96,10 +96,10 @@ TEST(OpenLoopTest, ARareRequestMeetsAStaticBatchOfOne) {
   Scenario scenario = OpenLoop(model, hardware, 1e-9, 2000, 100);
   scenario.deployment.tensor_parallel = 4;
   scenario.deployment.pipeline_parallel = 2;
-  const Estimate rare = By(scenario);
+  const Estimate rare = By(scenario, FedTokens());
   scenario.workload.request_rate_per_second.reset();
   scenario.workload.batching = BatchingPolicy::kStatic;
-  const Estimate batch = By(scenario);
+  const Estimate batch = By(scenario, FedTokens());
   EXPECT_NEAR(rare.ttft.time.value(), batch.ttft.time.value(), 1e-6 * batch.ttft.time.value());
   EXPECT_NEAR(rare.tpot.time.value(), batch.tpot.time.value(), 1e-6 * batch.tpot.time.value());
 }

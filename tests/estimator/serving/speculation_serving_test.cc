@@ -36,7 +36,7 @@ TEST(SpeculationTest, OneRequestOfASteadyStateIsABatchOfOne) {
   Scenario scenario = Speculative(model, draft, hardware, 4, 0.8);
   scenario.workload.batch_size = 1;
   scenario.workload.output_tokens = 100;
-  const auto by = [&] { return *EstimateOperatorModel(scenario, GenericPrior(), Provenance::kDatasheet, {}); };
+  const auto by = [&] { return *EstimateOperatorModel(scenario, FedTokens(), Provenance::kDatasheet, {}); };
   const Estimate batch = by();
   scenario.workload.batching = BatchingPolicy::kContinuous;
   const Estimate loop = by();

@@ -13,7 +13,7 @@ namespace {
 
 Efficiencies InATrain() {
   Efficiencies efficiencies = GenericPrior();
-  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  efficiencies.admission = efficiencies.admission_per_request = efficiencies.admission_per_token = Seconds(0);
   efficiencies.prefill_share = 1;
   return efficiencies;
 }

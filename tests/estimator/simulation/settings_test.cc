@@ -29,6 +29,8 @@ TEST(SettingsTest, EnginesHaveTheirDefaults) {
       {"vllm", "nvidia-l4-24gb", 24, SchedulerPolicy::kMixed, false, true, false, 2048, 256, 16},
       {"sglang@0.5.10", "nvidia-h200", 141, SchedulerPolicy::kPrefillFirst, true, true, false, 8192, 4096, 1},
       {"sglang", "nvidia-l4-24gb", 22, SchedulerPolicy::kPrefillFirst, true, true, false, 2048, 4096, 1},
+      {"sglang", "nvidia-l40-48gb", 48, SchedulerPolicy::kPrefillFirst, true, true, false, 4096, 4096, 1},
+      {"sglang", "nvidia-b200-sxm-180gb", 180, SchedulerPolicy::kPrefillFirst, true, true, false, 16384, 4096, 1},
       {"tensorrt-llm@1.0.0", "nvidia-h200", 141, SchedulerPolicy::kInFlight, false, false, true, 8192, 2048, 32},
   };
   const Model model = Llama2_7b();
@@ -49,6 +51,56 @@ TEST(SettingsTest, EnginesHaveTheirDefaults) {
     EXPECT_EQ(s->max_sequences, c.sequences) << c.engine;
     EXPECT_EQ(s->block_tokens, c.block) << c.engine;
   }
+}
+
+TEST(SettingsTest, TakesWhatTheScenarioStatesOfTheEngine) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = Served(model, hardware, 8, 500, 100);
+  scenario.deployment.scheduler = SchedulerPolicy::kInFlight;
+  scenario.deployment.max_num_seqs = 3;
+  EXPECT_EQ(Settings(scenario)->policy, SchedulerPolicy::kInFlight);
+  EXPECT_EQ(Settings(scenario)->max_sequences, 3);
+  const SimulationSpec spec{.scheduler = {.policy = SchedulerPolicy::kPrefillFirst, .max_num_seqs = 4}};
+  EXPECT_EQ(Settings(scenario, spec)->policy, SchedulerPolicy::kPrefillFirst);
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 4);
+}
+
+TEST(SettingsTest, LengthsSpreadAroundTheWorkloads) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = Served(model, hardware, 8, 500, 100);
+  EXPECT_EQ(std::get<FixedLength>(PromptsOf(scenario, {})).tokens, 500);
+  scenario.workload.prompt_spread_tokens = 50;
+  scenario.workload.output_spread_tokens = 99;
+  const auto prompts = std::get<UniformLengths>(PromptsOf(scenario, {}));
+  EXPECT_EQ(prompts.low, 450);
+  EXPECT_EQ(prompts.high, 550);
+  const auto outputs = std::get<UniformLengths>(OutputsOf(scenario, {}));
+  EXPECT_EQ(outputs.low, 1);
+  EXPECT_EQ(outputs.high, 199);
+}
+
+// 512 sequences for each context that the KV cache holds: 20,000 tokens are 5 contexts of 4,000, so 2,560 sequences.
+TEST(SettingsTest, SglangCountsItsSequencesByTheCache) {
+  Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Scenario scenario = Served(model, hardware, 8, 500, 100);
+  scenario.deployment.engine = "sglang";
+  SimulationSpec spec;
+  spec.scheduler.kv_tokens = 20'000;
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 4096);  // the model states no context
+  model.max_position_embeddings = 4'000;
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 2560);
+  model.max_position_embeddings = 100'000;
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 2048);
+  model.max_position_embeddings = 100;
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 4096);
+  spec.scheduler.max_num_seqs = 64;
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 64);
+  spec.scheduler.max_num_seqs.reset();
+  scenario.deployment.engine = "vllm";
+  EXPECT_EQ(Settings(scenario, spec)->max_sequences, 256);
 }
 
 // The deployment's chunk, then the live load's limit, then the spec.

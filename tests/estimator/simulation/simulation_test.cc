@@ -4,11 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <memory>
 
-#include "estimator/base/errors.h"
 #include "tests/estimator/simulation/fixtures.h"
 
 namespace foretoken {
@@ -192,6 +188,35 @@ TEST(SimulationTest, WarnsOfAQueueThatGrows) {
   EXPECT_GT(result.most_waiting, 900);
 }
 
+// A model for 1,000 tokens.
+TEST(SimulationTest, WarnsOfRequestsThatAreTooLongForTheModel) {
+  Model model = Llama2_7b();
+  model.max_position_embeddings = 1000;
+  const Hardware hardware = A100();
+  struct Case {
+    const char* name;
+    int workload_tokens;  // out; the prompt has 500
+    SimulationSpec spec;
+    const char* field;  // "": no warning
+  };
+  const Case cases[] = {
+      {"the workload", 501, {.requests = 20}, "workload.prompt_tokens"},
+      {"a workload that fits", 500, {.requests = 20}, ""},
+      {"lengths that fit", 501, {.outputs = FixedLength{500}, .requests = 20}, ""},
+      {"outputs", 100, {.outputs = FixedLength{501}, .requests = 20}, "simulation.output_lengths"},
+      {"prompts", 100, {.prompts = FixedLength{901}, .requests = 20}, "simulation.prompt_lengths"},
+      {"a trace", 100, {.arrivals = Trace{{{0, 10, 2}, {0, 999, 2}}}}, "simulation.trace.requests"},
+  };
+  for (const Case& c : cases) {
+    const SimulationResult result = MustSimulate(Served(model, hardware, 4, 500, c.workload_tokens), c.spec);
+    ASSERT_EQ(result.warnings.size(), c.field[0] == '\0' ? 0u : 1u) << c.name;
+    if (result.warnings.empty()) continue;
+    EXPECT_EQ(result.warnings[0].code, WarningCode::kContextTooLong) << c.name;
+    EXPECT_EQ(result.warnings[0].field, c.field) << c.name;
+    EXPECT_THAT(result.warnings[0].message, HasSubstr("a request of 1001 prompt and output tokens")) << c.name;
+  }
+}
+
 // Two replicas with half of the load each are one replica twice.
 TEST(SimulationTest, ReplicasShareTheLoad) {
   const Model model = Llama2_7b();
@@ -244,142 +269,6 @@ TEST(SimulationTest, OneTokenHasNoTimePerToken) {
   EXPECT_FALSE(result.tpot.has_value());
   EXPECT_FALSE(result.itl.has_value());
   EXPECT_EQ(result.ttft->mean.value, result.e2e->mean.value);
-}
-
-struct Refused {
-  const char* field;
-  std::function<void(Scenario&, SimulationSpec&)> change;
-};
-
-TEST(SimulationTest, RefusesByNameWhatItDoesNotSimulate) {
-  const Model model = Llama2_7b();
-  const Hardware hardware = A100();
-  const Refused cases[] = {
-      {"speculative_decoding", [&](Scenario& s, SimulationSpec&) { s.speculation = Speculation{.draft = &model}; }},
-      {"disaggregated_prefill",
-       [&](Scenario& s, SimulationSpec&) { s.disaggregation = Disaggregation{.hardware = &hardware}; }},
-      {"deployment.pipeline_parallel", [](Scenario& s, SimulationSpec&) { s.deployment.pipeline_parallel = 2; }},
-      {"live_load", [](Scenario& s, SimulationSpec&) { s.live_load = LiveLoad{.running_sequences = 3}; }},
-      {"method", [](Scenario& s, SimulationSpec&) { s.method = Method::kKpi; }},
-      {"workload.batching_policy", [](Scenario& s, SimulationSpec&) { s.workload.batching = BatchingPolicy::kStatic; }},
-      {"workload.kv_cache_mode", [](Scenario& s, SimulationSpec&) { s.workload.kv_cache_mode = KvCacheMode::kNone; }},
-      {"workload.prefix_load_bytes_per_second",
-       [](Scenario& s, SimulationSpec&) { s.workload.prefix_load = BytesPerSecond(1e9); }},
-  };
-  for (const Refused& c : cases) {
-    Scenario scenario = Served(model, hardware, 4, 100, 10);
-    SimulationSpec spec;
-    c.change(scenario, spec);
-    const auto result = Simulate(scenario, spec, GenericServedPrior(), NeverCancelled);
-    const RefusalDetail detail = DetailOf(result.status());
-    EXPECT_EQ(detail.reason, Reason::kNotModelled) << c.field;
-    ASSERT_EQ(detail.violations.size(), 1) << c.field;
-    EXPECT_EQ(detail.violations[0].field, c.field);
-  }
-}
-
-TEST(SimulationTest, RefusesEveryFieldOutsideItsLimits) {
-  const Model model = Llama2_7b();
-  const Hardware hardware = A100();
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  using S = SimulationSpec;
-  const Refused cases[] = {
-      {"closed_loop.concurrency", [](Scenario&, S& s) { s.arrivals = ClosedLoop{.concurrency = 0}; }},
-      {"open_loop.requests_per_second", [=](Scenario&, S& s) { s.arrivals = OpenLoop{.requests_per_second = nan}; }},
-      {"open_loop.requests_per_second", [](Scenario&, S& s) { s.arrivals = OpenLoop{}; }},
-      {"open_loop.coefficient_of_variation",
-       [](Scenario&, S& s) { s.arrivals = OpenLoop{.requests_per_second = 1, .cv = 0}; }},
-      {"trace.requests", [](Scenario&, S& s) { s.arrivals = Trace{}; }},
-      {"trace.requests[1].arrival_seconds",
-       [](Scenario&, S& s) {
-         s.arrivals = Trace{{{2, 1, 1}, {1, 1, 1}}};
-       }},
-      {"trace.requests[0].prompt_tokens",
-       [](Scenario&, S& s) {
-         s.arrivals = Trace{{{0, 0, 1}}};
-       }},
-      {"trace.requests[0].output_tokens",
-       [](Scenario&, S& s) {
-         s.arrivals = Trace{{{0, 1, -5}}};
-       }},
-      {"prompt_lengths.fixed_tokens", [](Scenario&, S& s) { s.prompts = FixedLength{0}; }},
-      {"prompt_lengths.uniform.low_tokens", [](Scenario&, S& s) { s.prompts = UniformLengths{.low = 0, .high = 2}; }},
-      {"output_lengths.uniform.high_tokens", [](Scenario&, S& s) { s.outputs = UniformLengths{.low = 9, .high = 8}; }},
-      {"output_lengths.log_normal.mean_tokens", [=](Scenario&, S& s) { s.outputs = LogNormalLengths{.mean = nan}; }},
-      {"output_lengths.log_normal.coefficient_of_variation",
-       [](Scenario&, S& s) { s.outputs = LogNormalLengths{.mean = 9, .cv = -1}; }},
-      {"output_lengths.log_normal.max_tokens",
-       [](Scenario&, S& s) { s.outputs = LogNormalLengths{.mean = 9, .max_tokens = 0}; }},
-      {"output_lengths.distribution.mean_tokens",
-       [](Scenario&, S& s) { s.outputs = OutputLengthDistribution{.mean_tokens = 0}; }},
-      {"output_lengths.distribution.max_tokens",
-       [](Scenario&, S& s) { s.outputs = OutputLengthDistribution{.mean_tokens = 9, .max_tokens = 8}; }},
-      {"output_lengths.distribution.quantiles[0].probability",
-       [](Scenario&, S& s) {
-         s.outputs = OutputLengthDistribution{.mean_tokens = 9, .quantiles = {{0, 5}}};
-       }},
-      {"output_lengths.distribution.quantiles[1].tokens",
-       [](Scenario&, S& s) {
-         s.outputs = OutputLengthDistribution{.mean_tokens = 9, .quantiles = {{.5, 9}, {.9, 8}}};
-       }},
-      {"output_lengths.distribution.quantiles",
-       [](Scenario&, S& s) {
-         OutputLengthDistribution lengths{.mean_tokens = 9};
-         lengths.quantiles.resize(1001);
-         s.outputs = lengths;
-       }},
-      {"scheduler.max_num_batched_tokens", [](Scenario&, S& s) { s.scheduler.max_num_batched_tokens = 0; }},
-      {"scheduler.max_num_seqs", [](Scenario&, S& s) { s.scheduler.max_num_seqs = 20'000; }},
-      {"scheduler.max_num_seqs",
-       [](Scenario&, S& s) { s.scheduler = {.max_num_batched_tokens = 10, .max_num_seqs = 11}; }},
-      {"scheduler.kv_block_tokens", [](Scenario&, S& s) { s.scheduler.kv_block_tokens = 0; }},
-      {"scheduler.kv_tokens", [](Scenario&, S& s) { s.scheduler.kv_tokens = 0; }},
-      {"scheduler.mixed_chunk",
-       [](Scenario&, S& s) { s.scheduler = {.policy = SchedulerPolicy::kMixed, .mixed_chunk = true}; }},
-      {"scheduler.chunked_prompt",
-       [](Scenario&, S& s) { s.scheduler = {.policy = SchedulerPolicy::kMixed, .chunked_prompt = true}; }},
-      {"scheduler.max_utilization",
-       [](Scenario&, S& s) { s.scheduler = {.policy = SchedulerPolicy::kMixed, .max_utilization = true}; }},
-      {"requests", [](Scenario&, S& s) { s.requests = 100'001; }},
-      {"warmup_requests", [](Scenario&, S& s) { s.warmup_requests = -1; }},
-      {"max_steps", [](Scenario&, S& s) { s.max_steps = 10'000'001; }},
-      {"relative_error", [=](Scenario&, S& s) { s.relative_error = nan; }},
-  };
-  for (const Refused& c : cases) {
-    Scenario scenario = Served(model, hardware, 4, 100, 10);
-    SimulationSpec spec;
-    c.change(scenario, spec);
-    const auto result = Simulate(scenario, spec, GenericServedPrior(), NeverCancelled);
-    const RefusalDetail detail = DetailOf(result.status());
-    EXPECT_EQ(detail.reason, Reason::kInvalidField) << c.field;
-    ASSERT_EQ(detail.violations.size(), 1) << c.field;
-    EXPECT_EQ(detail.violations[0].field, std::string("simulation.") + c.field);
-  }
-}
-
-TEST(SimulationTest, RefusesAWorkloadThatIsTooLarge) {
-  const Model model = Llama2_7b();
-  const Hardware hardware = A100();
-  const Refused cases[] = {
-      {"workload.prompt_tokens", [](Scenario& s, SimulationSpec&) { s.workload.prompt_tokens = 0; }},
-      {"workload.prompt_tokens", [](Scenario& s, SimulationSpec&) { s.workload.prompt_tokens = 10'000'001; }},
-      {"workload.output_tokens", [](Scenario& s, SimulationSpec&) { s.workload.output_tokens = 10'000'001; }},
-      {"workload.batch_size", [](Scenario& s, SimulationSpec&) { s.workload.batch_size = 16'385; }},
-      {"live_load.max_num_seqs", [](Scenario& s, SimulationSpec&) { s.live_load = LiveLoad{.max_num_seqs = 16'385}; }},
-      {"workload.output_length_distribution",
-       [](Scenario& s, SimulationSpec&) {
-         s.workload.output_lengths = OutputLengthDistribution{.mean_tokens = 9, .max_tokens = 2e7};
-       }},
-  };
-  for (const Refused& c : cases) {
-    Scenario scenario = Served(model, hardware, 4, 100, 10);
-    c.change(scenario, *std::make_unique<SimulationSpec>());
-    const auto result = Simulate(scenario, {}, GenericServedPrior(), NeverCancelled);
-    const RefusalDetail detail = DetailOf(result.status());
-    EXPECT_EQ(detail.reason, Reason::kInvalidField) << c.field;
-    ASSERT_EQ(detail.violations.size(), 1) << c.field;
-    EXPECT_EQ(detail.violations[0].field, c.field);
-  }
 }
 
 // A million requests a second: no more queue than can begin, so that memory stays bounded.

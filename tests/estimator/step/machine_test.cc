@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "tests/estimator/fixtures.h"
 
@@ -32,6 +33,39 @@ TEST(FabricTest, MoreThanANodeHoldsAreTakenToBeInOneWithAWarning) {
   EXPECT_TRUE(MakeMachine(hardware, placement, Dtype::kUnspecified, GenericPrior(), &warnings).ok());
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].field, "deployment.devices_per_node");
+}
+
+TEST(FabricTest, DevicesThatMeetOverPcieAreWarnedOf) {
+  Hardware hardware = A100();
+  hardware.interconnect = GigabytesPerSecond(32);
+  const Model model = Llama2_7b();
+  Scenario two = MakeScenario(model, hardware, 1, 1024, 2);
+  two.deployment.tensor_parallel = 2;
+  const Estimate linked = MustEstimate(two);
+  EXPECT_TRUE(linked.warnings.empty());
+  hardware.interconnect_is_pcie = true;
+  Estimate estimate = MustEstimate(two);
+  EXPECT_EQ(estimate.warnings,
+            std::vector<Warning>({{WarningCode::kPcieLink,
+                                   "hardware nvidia-a100-sxm-80gb has no link of its own between devices; 2 devices "
+                                   "exchange over PCIe, at 32 GB/s",
+                                   "hardware_spec.interconnect_name"}}));
+  estimate.warnings.clear();
+  EXPECT_EQ(estimate, linked);  // the warning alone differs
+}
+
+TEST(FabricTest, DevicesThatDoNotMeetAreNotWarnedOf) {
+  Hardware hardware = A100();
+  hardware.interconnect_is_pcie = true;
+  const Model model = Llama2_7b();
+  Scenario scenario = MakeScenario(model, hardware, 4, 1024, 2);
+  EXPECT_TRUE(MustEstimate(scenario).warnings.empty());
+  scenario.deployment.data_parallel = 4;
+  EXPECT_TRUE(MustEstimate(scenario).warnings.empty());
+  scenario.deployment.data_parallel = 1;
+  scenario.deployment.tensor_parallel = 2;
+  scenario.method = Method::kSpeedOfLight;
+  EXPECT_TRUE(MustEstimate(scenario).warnings.empty());
 }
 
 // 4-bit weights and activations; with a wider operand the product is of that one.

@@ -31,6 +31,25 @@ TEST(DeviceTimeTest, IsTheSumOverAnyNumberOfOperators) {
   }
 }
 
+// 32 layers: 1 ms, and for each layer 20 us in a step of decodes alone, 300 us in one with prompts.
+TEST(HostTimeTest, IsLongerWherePromptsAreInTheStep) {
+  const Model model = Llama2_7b();
+  const Hardware hardware = A100();
+  Efficiencies efficiencies = {
+      .host_step = Seconds(1e-3), .host_layer = Seconds(20e-6), .host_prompt_layer = Seconds(300e-6)};
+  const auto host = [&](const StepShape& shape) {
+    return HostTime(*MakeStepModel(MakeScenario(model, hardware, 4, 300, 2), efficiencies, nullptr), shape).value();
+  };
+  const StepShape decodes{.decode_sequences = 4, .decode_context = 500};
+  StepShape mixed = decodes;
+  mixed.prefill_sequences = 1;
+  mixed.prefill_tokens = 1;
+  EXPECT_NEAR(host(decodes), 1.64e-3, 1e-12);
+  EXPECT_NEAR(host(mixed), 10.6e-3, 1e-12);
+  efficiencies.host_prompt_layer = Seconds(10e-6);  // never less than other steps
+  EXPECT_NEAR(host(mixed), 1.64e-3, 1e-12);
+}
+
 // A cache takes step models of equal inputs for one another: whatever changes a step must be among them.
 TEST(StepModelInputsTest, DifferInWhateverChangesAStep) {
   const Model model = Llama2_7b();
