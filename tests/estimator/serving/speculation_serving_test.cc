@@ -48,6 +48,24 @@ TEST(SpeculationTest, OneRequestOfASteadyStateIsABatchOfOne) {
   EXPECT_NEAR(open.tpot.time / batch.tpot.time, 1, 1e-4);
 }
 
+// The server admits a prompt once, not once for each of the two models.
+TEST(SpeculationTest, APromptIsAdmittedOnce) {
+  const Model model = Llama2_7b();
+  const Model draft = TinyDraft();
+  const Hardware hardware = A100();
+  Scenario scenario = Speculative(model, draft, hardware, 4, 0.8);
+  scenario.workload.batch_size = 3;
+  Efficiencies efficiencies = GenericPrior();
+  efficiencies.admission = efficiencies.admission_per_request = Seconds(0);
+  const auto ttft = [&] {
+    return EstimateOperatorModel(scenario, efficiencies, Provenance::kDatasheet, {})->ttft.time.value();
+  };
+  const double without = ttft();
+  efficiencies.admission = Seconds(0.5);
+  efficiencies.admission_per_request = Seconds(0.25);
+  EXPECT_NEAR(ttft() - without, 0.5 + 3 * 0.25, 1e-9);
+}
+
 // A draft that is mostly right lets more requests through, one that is always wrong fewer.
 TEST(SpeculationTest, MovesTheHighestStableRate) {
   const Model model = Llama2_7b();
