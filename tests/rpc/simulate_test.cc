@@ -123,6 +123,24 @@ TEST_F(SimulateTest, AStatedRunIsSimulatedWhole) {
   EXPECT_EQ(MustSimulate(request).SerializeAsString(), MustSimulate(spelled).SerializeAsString());
 }
 
+TEST_F(SimulateTest, ARunIsOfAClosedLoopAndNotTooLong) {
+  v1::SimulateRequest request = Question(8, 100);
+  request.mutable_scenario()->mutable_workload()->set_closed_loop_requests(40);
+  EXPECT_EQ(MustSimulate(request).warnings_size(), 0);
+  request.mutable_simulation()->clear_requests();
+  request.mutable_simulation()->mutable_open_loop()->set_requests_per_second(3);
+  const v1::SimulateResponse open = MustSimulate(request);
+  EXPECT_EQ(open.requests(), 2000);
+  ASSERT_EQ(open.warnings_size(), 1);
+  EXPECT_EQ(open.warnings(0).code(), v1::WARNING_CODE_NOT_USED);
+  EXPECT_EQ(open.warnings(0).field(), "workload.closed_loop_requests");
+  request.mutable_simulation()->clear_open_loop();
+  request.mutable_scenario()->mutable_workload()->set_closed_loop_requests(100'001);
+  v1::SimulateResponse none;
+  EXPECT_EQ(Simulate(request, &none).error_message(),
+            "closed_loop_requests 100001; allowed 1 to 100000 in a simulation");
+}
+
 TEST_F(SimulateTest, PoliciesHaveTheirSwitches) {
   v1::SimulateRequest request = Question(8, 100);
   v1::Scheduler& scheduler = *request.mutable_simulation()->mutable_scheduler();

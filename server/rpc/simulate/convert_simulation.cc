@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "estimator/base/violations.h"
 #include "server/rpc/wire/convert.h"
 
 namespace foretoken::rpc {
@@ -103,6 +104,15 @@ Arrivals ReadArrivals(const v1::Simulation& message) {
   return {};
 }
 
+bool StatesRun(const v1::SimulateRequest& request) { return request.scenario().workload().has_closed_loop_requests(); }
+
+bool IsLoop(const v1::SimulateRequest& request) {
+  const v1::Simulation& message = request.simulation();
+  if (message.has_closed_loop()) return true;
+  if (message.has_open_loop() || message.has_trace()) return false;
+  return !request.scenario().workload().has_request_rate_per_second();
+}
+
 SchedulerSpec ReadScheduler(const v1::Scheduler& message, FieldChecker& fields) {
   SchedulerSpec spec;
   spec.policy = ReadSchedulerPolicy("scheduler.policy", message.policy(), fields);
@@ -117,13 +127,20 @@ SchedulerSpec ReadScheduler(const v1::Scheduler& message, FieldChecker& fields) 
 }
 
 // A run that the workload states is simulated whole, unless the simulation states its own requests.
-void ReadRequests(const v1::SimulateRequest& request, SimulationSpec& spec) {
+void ReadRequests(const v1::SimulateRequest& request, SimulationSpec& spec, std::vector<FieldViolation>& violations) {
   const v1::Simulation& message = request.simulation();
-  const v1::Workload& workload = request.scenario().workload();
-  const bool run = !message.has_requests() && workload.has_closed_loop_requests();
-  if (run) spec.requests = workload.closed_loop_requests();
+  const int run = request.scenario().workload().closed_loop_requests();
+  const bool whole = !message.has_requests() && StatesRun(request) && IsLoop(request);
+  if (whole && run > kMaxSimulatedRequests) {
+    AddViolation(
+        "scenario.workload.closed_loop_requests",
+        absl::StrCat("closed_loop_requests ", run, "; allowed 1 to ", kMaxSimulatedRequests, " in a simulation"),
+        violations);
+  } else if (whole && run >= 1) {  // less is refused with the workload
+    spec.requests = run;
+  }
   if (message.has_requests()) spec.requests = message.requests();
-  spec.whole_run = message.whole_run() || run;
+  spec.whole_run = message.whole_run() || whole;
 }
 
 absl::Status CheckRows(const SimulationSpec& spec) {
@@ -184,6 +201,12 @@ void WriteCounts(const SimulationResult& result, v1::SimulateResponse& message) 
 
 }  // namespace
 
+std::optional<Warning> UnusedRunWarning(const v1::SimulateRequest& request) {
+  if (!StatesRun(request) || IsLoop(request)) return std::nullopt;
+  return Warning{WarningCode::kNotUsed, "requests do not arrive in a closed loop, so closed_loop_requests is not used",
+                 "workload.closed_loop_requests"};
+}
+
 absl::StatusOr<SimulationSpec> ReadSimulation(const v1::SimulateRequest& request) {
   const v1::Simulation& message = request.simulation();
   std::vector<FieldViolation> violations;
@@ -194,7 +217,7 @@ absl::StatusOr<SimulationSpec> ReadSimulation(const v1::SimulateRequest& request
   if (message.has_prompt_lengths()) spec.prompts = ReadLengths(message.prompt_lengths(), "prompt_lengths", fields);
   if (message.has_output_lengths()) spec.outputs = ReadLengths(message.output_lengths(), "output_lengths", fields);
   spec.scheduler = ReadScheduler(message.scheduler(), fields);
-  ReadRequests(request, spec);
+  ReadRequests(request, spec, violations);
   if (message.has_warmup_requests()) spec.warmup_requests = message.warmup_requests();
   if (message.has_max_steps()) spec.max_steps = message.max_steps();
   if (message.has_relative_error()) spec.relative_error = message.relative_error();

@@ -31,8 +31,9 @@ absl::Status WithPrefix(const ScenarioReader& reader, const absl::Status& refusa
 }
 
 void AddWarnings(const ScenarioReader& reader, const Scenario& scenario, const OperatorMethod& method,
-                 const Moment& moment, v1::SimulateResponse& response) {
+                 const Moment& moment, const v1::SimulateRequest& request, v1::SimulateResponse& response) {
   std::vector<Warning> warnings;
+  if (auto warning = UnusedRunWarning(request)) warnings.push_back(*std::move(warning));
   WarnOfEngines(scenario, *method.efficiencies, warnings);
   if (auto warning = reader.StaleLoadWarning()) warnings.push_back(*std::move(warning));
   if (auto warning = StaleCatalogWarning(moment)) warnings.push_back(*std::move(warning));
@@ -63,7 +64,7 @@ absl::Status AnswerSimulate(const v1::SimulateRequest& request, const Moment& mo
   const absl::StatusOr<SimulationResult> result = Simulate(**scenario, *spec, *method.efficiencies, cancelled);
   if (!result.ok()) return WithPrefix(reader, result.status());
   WriteSimulation(*result, response);
-  AddWarnings(reader, **scenario, method, moment, response);
+  AddWarnings(reader, **scenario, method, moment, request, response);
   response.set_provenance(static_cast<v1::Provenance>(method.provenance));
   if (method.calibration != nullptr) response.set_calibration_id(method.calibration->id);
   *response.mutable_catalog_revision() = moment.snapshot.revision();
