@@ -7,8 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/entry_kind.h"
-#include "client/cli/scenario/message_file.h"
-#include "client/cli/scenario/write_flags.h"
+#include "client/cli/commands/registration.h"
 #include "client/cli/text/calibration_text.h"
 #include "client/cli/text/profile_text.h"
 #include "client/cli/validation/samples.h"
@@ -24,6 +23,7 @@ struct Options {
   std::string spec;
   std::optional<double> max_median_ape;
   bool store = false;
+  WriteFlags write;
 };
 
 // What was measured: runs, kernels or both.
@@ -78,22 +78,6 @@ absl::Status KeepOnly(const std::string& id, const Session& session, std::vector
   return absl::OkStatus();
 }
 
-// The entry that the measurements are added to: from a file, or from the catalog.
-absl::Status ReadEntry(const Options& options, const std::string& id, const Session& session,
-                       v1::RegisterHardwareRequest& request) {
-  if (!options.spec.empty()) {
-    request.set_etag("*");
-    return ReadMessage(options.spec, session.in, *request.mutable_spec());
-  }
-  v1::GetHardwareRequest get;
-  get.set_hardware_id(id);
-  absl::StatusOr<v1::GetHardwareResponse> got = session.client.GetHardware(get);
-  if (!got.ok()) return got.status();
-  *request.mutable_spec() = std::move(*got->mutable_entry()->mutable_spec());
-  request.set_etag(got->entry().etag());
-  return absl::OkStatus();
-}
-
 absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options, const Session& session) {
   absl::StatusOr<Files> files = ReadFiles(options, session);
   if (!files.ok()) return files.status();
@@ -102,12 +86,12 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
   absl::Status status = KeepOnly(*id, session, files->runs);
   if (status.ok()) status = KeepOnly(*id, session, files->kernels);
   v1::RegisterHardwareRequest request;
-  if (status.ok()) status = ReadEntry(options, *id, session, request);
+  if (status.ok()) status = ReadEntry(options.spec, *id, session, request);
   if (status.ok()) status = AddSamples(files->runs, request);
   if (status.ok()) status = AddKernels(files->kernels, request);
   if (!status.ok()) return status;
   if (options.max_median_ape) request.set_max_median_ape(*options.max_median_ape);
-  request.set_request_id(WriteFlags::RandomRequestId());
+  options.write.Fill(request);
   request.set_validate_only(!options.store);
   return request;
 }
@@ -146,10 +130,8 @@ void AddFit(CLI::App& app, Action& chosen) {
   command->add_option("--hardware", options->hardware, "The hardware to fit, if files have several")->type_name("ID");
   command->add_option("--spec", options->spec, "Its entry as textproto or JSON; default: from the catalog")
       ->type_name("FILE");
-  command
-      ->add_option("--max-median-ape", options->max_median_ape,
-                   "Fail if the held-out median error of a metric exceeds this share (0.1 = 10%)")
-      ->check(CLI::PositiveNumber);
+  AddGate(*command, options->max_median_ape);
+  options->write.AddTo(*command);
   command->add_flag("--register", options->store, "Store the entry with the calibration; default: a dry run");
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

@@ -14,6 +14,7 @@ struct Options {
   std::string file;
   std::string samples;
   std::string kernels;
+  std::optional<double> max_median_ape;
   RegistrationFlags flags;
 };
 
@@ -29,6 +30,7 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
   const absl::StatusOr<std::vector<KernelRow>> kernels = ReadKernels(options.kernels, session);
   status = kernels.ok() ? AddKernels(*kernels, request) : kernels.status();
   if (!status.ok()) return status;
+  if (options.max_median_ape) request.set_max_median_ape(*options.max_median_ape);
   options.flags.Fill(request);
   return request;
 }
@@ -60,6 +62,7 @@ void AddRegisterHardware(CLI::App& app, Action& chosen) {
   command->add_option("FILE", options->file, "textproto or JSON, - for standard input")->required();
   command->add_option("--samples", options->samples, "Measurements as CSV (docs/cli.md)")->type_name("FILE.csv");
   command->add_option("--kernels", options->kernels, "Kernels timed alone as CSV (docs/cli.md)")->type_name("FILE.csv");
+  AddGate(*command, options->max_median_ape);
   options->flags.AddTo(*command);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

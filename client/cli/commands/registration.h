@@ -2,6 +2,8 @@
 #ifndef FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
 #define FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
 
+#include <optional>
+
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/scenario/write_flags.h"
 #include "client/cli/terminal/session.h"
@@ -23,6 +25,14 @@ struct RegistrationFlags {
     request.set_validate_only(validate_only);
   }
 };
+
+// --max-median-ape: the gate of a fit.
+void AddGate(CLI::App& command, std::optional<double>& max_median_ape);
+
+// The hardware entry that measurements are added to: from the file `spec`, else the catalog's, whose etag the write
+// then requires. Errors: those of the file, or of GetHardware.
+absl::Status ReadEntry(const std::string& spec, const std::string& id, const Session& session,
+                       v1::RegisterHardwareRequest& request);
 
 // Prints the answer to a registration of a `Kind` (entry_kind.h): all of it as JSON, its id and etag as CSV or text.
 template <typename Kind, typename Response>

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -71,21 +70,14 @@ absl::StatusOr<v1::SimulateRequest> BuildRequest(const Options& options, std::is
   return request;
 }
 
-absl::Status WriteFile(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (out.good()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--requests-out: ", file, " cannot be written"));
-}
-
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   const absl::StatusOr<v1::SimulateRequest> request = BuildRequest(options, session.in);
   if (!request.ok()) return request.status();
   const absl::StatusOr<v1::SimulateResponse> response = session.client.Simulate(*request);
   if (!response.ok()) return response.status();
   if (!options.requests_out.empty()) {
-    if (absl::Status written = WriteFile(options.requests_out, RequestsCsv(*response)); !written.ok()) return written;
+    const absl::Status written = WriteText(options.requests_out, RequestsCsv(*response));
+    if (!written.ok()) return absl::InvalidArgumentError(absl::StrCat("--requests-out: ", written.message()));
   }
   switch (session.output) {
     case OutputFormat::kJson:

@@ -5,7 +5,9 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -67,6 +69,17 @@ absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& in) 
   std::ifstream stream(file, std::ios::binary);
   if (!stream.is_open()) return CannotBeRead(file);
   return ReadAll(file, stream);
+}
+
+absl::Status WriteText(const std::string& file, const std::string& text) {
+  std::error_code ignored;
+  const bool special = std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
+  const std::string beside = special ? file : file + ".part";
+  std::ofstream out(beside, std::ios::binary);
+  out << text;
+  out.close();
+  if (out.good() && (special || std::rename(beside.c_str(), file.c_str()) == 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file, " cannot be written"));
 }
 
 bool LooksLikeJson(const std::string& text) {

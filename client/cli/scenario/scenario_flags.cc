@@ -181,6 +181,19 @@ void AddFlag(CLI::App& command, const Group& group, const Flag& flag, std::strin
   option->group(group.name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+bool IsIn(ScenarioScope scope, const Flag& flag) {
+  const std::string_view path = flag.path;
+  switch (scope) {
+    case ScenarioScope::kWhole:
+      return true;
+    case ScenarioScope::kWithoutHardware:
+      return path != "hardware_id";
+    case ScenarioScope::kDeployment:
+      return path == "model_id" || path == "hardware_id" || path.starts_with("deployment.");
+  }
+  return false;
+}
+
 // Token counts of a voice assistant and of text generation, from the source of the KPI method.
 absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
   if (name.empty()) return absl::OkStatus();
@@ -212,10 +225,10 @@ std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called) {
 void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
   for (const Group& group : kGroups) {
     for (const Flag& flag : group.flags) {
-      const bool skip = scope == ScenarioScope::kWithoutHardware && std::string_view(flag.path) == "hardware_id";
-      if (!skip) AddFlag(command, group, flag, texts_[flag.path]);
+      if (IsIn(scope, flag)) AddFlag(command, group, flag, texts_[flag.path]);
     }
   }
+  if (scope == ScenarioScope::kDeployment) return;
   command
       .add_option("--preset", preset_,
                   "Typical token counts: voice (1024 in, 10 out), text (512 in, 512 out); other flags override them")

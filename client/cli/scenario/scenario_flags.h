@@ -26,6 +26,7 @@ namespace foretoken::cli {
 enum class ScenarioScope {
   kWhole,            // everything
   kWithoutHardware,  // the command has its own list of hardware
+  kDeployment,       // the model, the hardware and the deployment
 };
 
 class ScenarioFlags {
