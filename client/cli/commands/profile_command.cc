@@ -133,7 +133,6 @@ class Report {
     if (outcome.usable()) {
       table_.AddRow(
           {Describe(asked), absl::StrCat(runs), TimeCell(outcome.ttft), TimeCell(outcome.tpot), TimeCell(outcome.e2e)});
-      ++measured_;
     }
     for (const Finding& finding : outcome.findings) Note(finding, Describe(asked));
   }
@@ -141,7 +140,15 @@ class Report {
     const char* spoils = finding.spoils ? "not used: " : "";
     if (notes_.size() < kMostNotes) notes_.push_back(absl::StrCat("  ", load, ": ", spoils, finding.text));
   }
-  int measured() const { return measured_; }
+  // What the counters of a prefix cache say of the time between.
+  void NoteCached(const PrefixCounters& before, const PrefixCounters& after) {
+    const double hits = after.hits - before.hits;
+    const double queries = after.queries - before.queries;
+    if (!(hits > kCachedShare * queries)) return;
+    Note({.kind = FindingKind::kPrefixCached,
+          .text = absl::StrCat(FormatPercent(hits / queries), " of the prompt tokens came from the prefix cache (/metrics)")},
+         "all loads");
+  }
 
   std::string Text(const Terminal& terminal) const {
     std::string text = table_.empty() ? "" : "\n" + table_.Render(terminal);
@@ -151,13 +158,13 @@ class Report {
 
  private:
   static constexpr size_t kMostNotes = 40;
+  static constexpr double kCachedShare = 0.01;
   Table table_{{{"measured (means)"},
                 {"runs", Align::kRight},
                 {"TTFT", Align::kRight},
                 {"TPOT", Align::kRight},
                 {"E2E", Align::kRight}}};
   std::vector<std::string> notes_;
-  int measured_ = 0;
 };
 
 // Measures what the file does not have yet.
@@ -219,7 +226,9 @@ absl::StatusOr<ExitCode> RunJob(const Job& job) {
   if (!runs.ok()) return runs.status();
   const size_t before = runs->rows().size();
   Report report;
+  const PrefixCounters cached = ReadPrefixCounters(job.http, target->url);
   const absl::Status measured = Measure(job, *target, *loads, *runs, report);
+  report.NoteCached(cached, ReadPrefixCounters(job.http, target->url));
   session.out << report.Text(session.terminal) << "\n"
               << job.options.out << ": " << runs->rows().size() << " loads, " << before << " of them from before\n";
   if (!measured.ok()) return measured;

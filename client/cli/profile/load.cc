@@ -7,6 +7,7 @@
 #include <random>
 
 #include "absl/random/distributions.h"
+#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/profile/event_stream.h"
@@ -43,7 +44,7 @@ std::vector<RequestTiming> Draw(const LoadPoint& point, absl::BitGenRef random) 
 class Load {
  public:
   Load(HttpClient& http, const Target& target, const LoadPoint& point, absl::BitGenRef random)
-      : http_(http), target_(target), point_(point), random_(random), requests_(Draw(point, random)) {}
+      : http_(http), target_(target), point_(point), requests_(Draw(point, random)) {}
 
   absl::StatusOr<LoadRun> Run(const LoadLimits& limits) {
     const absl::Time wall = absl::Now();
@@ -93,7 +94,7 @@ class Load {
                                .scale = target_.scale,
                                .prompt_tokens = request.prompt_asked,
                                .output_tokens = request.output_asked},
-                              random_);
+                              prompts_);
     request.sent = Now();
     if (!point_.rate.has_value()) request.due = freed_;
     const auto stream = std::make_shared<EventStream>();
@@ -152,7 +153,7 @@ class Load {
   HttpClient& http_;
   const Target& target_;
   const LoadPoint point_;
-  absl::BitGenRef random_;
+  absl::BitGen prompts_;  // never the same, also not in the next profile: a prefix cache may have the last one's
   std::vector<RequestTiming> requests_;
   double start_ = 0;
   size_t next_ = 0;  // to be sent
