@@ -11,7 +11,6 @@
 #include "estimator/scenario/scenario.h"
 #include "estimator/step/step_model.h"
 #include "server/catalog/entries/embedded.h"
-#include "tests/profile/fake_stream.h"
 
 namespace foretoken::fake {
 namespace {
@@ -79,15 +78,16 @@ std::string FakeEndpoint::url() const { return absl::StrCat("http://127.0.0.1:",
 
 void FakeEndpoint::Handle(const HttpRequest& request, HttpConnection& connection) {
   const std::string asked = absl::StrCat(request.method, " ", request.path);
+  const bool hides = options_.faults.without_metrics > 0;
   if (asked == "POST /v1/completions") return Complete(request, false, connection);
   if (asked == "POST /v1/chat/completions") return Complete(request, true, connection);
   if (asked == "GET /v1/models") {
     connection.Answer("200 OK", "application/json", ModelsText());
-  } else if (asked == "GET /version") {
+  } else if (asked == "GET /version" && !hides) {
     connection.Answer("200 OK", "application/json", absl::StrCat("{\"version\":\"", options_.version, "\"}"));
   } else if (asked == "GET /health") {
     connection.Answer("200 OK", "text/plain", "");
-  } else if (asked == "GET /metrics") {
+  } else if (asked == "GET /metrics" && !hides) {
     connection.Answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", MetricsText());
   } else {
     Error(connection, "404 Not Found", "Not Found");
@@ -95,35 +95,43 @@ void FakeEndpoint::Handle(const HttpRequest& request, HttpConnection& connection
 }
 
 void FakeEndpoint::Complete(const HttpRequest& request, bool chat, HttpConnection& connection) {
-  const FakeFaults& faults = options_.faults;
   const int64_t number = requests_++;
   if (Refuse(number, connection)) return;
-  const absl::StatusOr<AskedCompletion> asked = ParseCompletion(request.body, chat);
+  const auto word_tokens = static_cast<int64_t>(options_.faults.tokens_per_word);
+  const absl::StatusOr<AskedCompletion> asked = ParseCompletion(request.body, chat, word_tokens);
   if (!asked.ok()) return Error(connection, "400 Bad Request", asked.status().message());
   if (asked->model != options_.served_model) {
     return Error(connection, "404 Not Found", absl::StrCat("The model `", asked->model, "` does not exist."));
   }
-  const auto prompt = static_cast<int64_t>(asked->prompt.size()) + static_cast<int64_t>(faults.added_prompt_tokens);
-  const int64_t most = MostOutput(*asked, chat, prompt);
-  const int64_t output = OutputOf(*asked, most, number);
-  if (most < 1 || prompt + most > options_.max_model_len || !engine_.CanHold(prompt + output)) {
+  const FakeAnswer answer = AnswerTo(*asked, chat, number);
+  const int64_t most = answer.prompt_tokens + MostOutput(*asked, chat, answer.prompt_tokens);
+  if (answer.output_tokens < 1 || most > options_.max_model_len ||
+      !engine_.CanHold(answer.prompt_tokens + answer.output_tokens)) {
     return Error(connection, "400 Bad Request",
                  absl::StrCat("This model's maximum context length is ", options_.max_model_len,
-                              " tokens. However, you requested ", prompt + most, " tokens."));
+                              " tokens. However, you requested ", most, " tokens."));
   }
-  const FakeAnswer answer{
-      .chat = chat,
-      .number = number,
-      .model = options_.served_model,
-      .created = UnixSeconds(),
-      .prompt_tokens = prompt,
-      .output_tokens = output,
-      .stops = output < most,
-      .has_usage = (asked->include_usage || !asked->stream) && !IsOfShare(faults.without_usage, number)};
-  const auto generation = engine_.Submit(prompt, output, HashBlocks(asked->prompt, options_.scheduler.block_tokens));
-  const bool sent = asked->stream ? StreamAnswer(answer, *generation, faults, connection)
+  const auto generation = engine_.Submit(answer.prompt_tokens, answer.output_tokens,
+                                         HashBlocks(asked->prompt, options_.scheduler.block_tokens));
+  const bool sent = asked->stream ? StreamAnswer(answer, *generation, options_.faults, connection)
                                   : WriteAnswer(answer, *generation, connection);
   if (!sent) engine_.Abort(*generation);
+}
+
+FakeAnswer FakeEndpoint::AnswerTo(const AskedCompletion& asked, bool chat, int64_t number) const {
+  const auto added = static_cast<int64_t>(options_.faults.added_prompt_tokens);
+  const int64_t prompt = static_cast<int64_t>(asked.prompt.size()) + added;
+  const int64_t most = MostOutput(asked, chat, prompt);
+  const int64_t output = OutputOf(asked, most, number);
+  const bool asks_usage = asked.include_usage || !asked.stream;
+  return {.chat = chat,
+          .number = number,
+          .model = options_.served_model,
+          .created = UnixSeconds(),
+          .prompt_tokens = prompt,
+          .output_tokens = output,
+          .stops = output < most,
+          .has_usage = asks_usage && !IsOfShare(options_.faults.without_usage, number)};
 }
 
 // Whether it was.
@@ -145,7 +153,7 @@ int64_t FakeEndpoint::MostOutput(const AskedCompletion& asked, bool chat, int64_
 }
 
 int64_t FakeEndpoint::OutputOf(const AskedCompletion& asked, int64_t most, int64_t number) const {
-  if (IsOfShare(options_.faults.early_stop, number)) return std::max<int64_t>(1, most / 2);
+  if (IsOfShare(options_.faults.early_stop, number)) return std::max<int64_t>(std::min<int64_t>(1, most), most / 2);
   return asked.ignore_eos ? most : std::min(most, std::max(asked.min_tokens, options_.eos_tokens));
 }
 

@@ -24,6 +24,7 @@
 #include "tests/profile/fake_faults.h"
 #include "tests/profile/fake_http.h"
 #include "tests/profile/fake_request.h"
+#include "tests/profile/fake_stream.h"
 
 namespace foretoken::fake {
 
@@ -62,6 +63,7 @@ class FakeEndpoint {
   void Handle(const HttpRequest& request, HttpConnection& connection);
   void Complete(const HttpRequest& request, bool chat, HttpConnection& connection);
   bool Refuse(int64_t number, HttpConnection& connection) const;
+  FakeAnswer AnswerTo(const AskedCompletion& asked, bool chat, int64_t number) const;
   int64_t MostOutput(const AskedCompletion& asked, bool chat, int64_t prompt) const;
   int64_t OutputOf(const AskedCompletion& asked, int64_t most, int64_t number) const;
   std::string ModelsText() const;

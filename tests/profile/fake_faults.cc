@@ -27,6 +27,7 @@ constexpr Name kNames[] = {
     {"endless_event", &FakeFaults::endless_event},
     {"huge_event", &FakeFaults::huge_event},
     {"wrong_json", &FakeFaults::wrong_json},
+    {"error_event", &FakeFaults::error_event},
     {"without_usage", &FakeFaults::without_usage},
     {"after_events", &FakeFaults::after_events},
     {"retry_after_seconds", &FakeFaults::retry_after_seconds},
@@ -38,6 +39,8 @@ constexpr Name kNames[] = {
     {"drift_per_minute", &FakeFaults::drift_per_minute},
     {"prefix_caching", &FakeFaults::prefix_caching},
     {"added_prompt_tokens", &FakeFaults::added_prompt_tokens},
+    {"tokens_per_word", &FakeFaults::tokens_per_word},
+    {"without_metrics", &FakeFaults::without_metrics},
 };
 
 }  // namespace

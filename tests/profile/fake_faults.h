@@ -21,6 +21,7 @@ struct FakeFaults {
   double endless_event = 0;   // an event without newline; it ends when the client leaves, or after 256 MiB
   double huge_event = 0;      // an event of 10 MB
   double wrong_json = 0;      // an event that is no JSON
+  double error_event = 0;     // an event with an error, and the end, as of an engine that fails
   double without_usage = 0;   // no usage, whether asked or not
   double after_events = 2;    // events
   double retry_after_seconds = 1;
@@ -36,6 +37,9 @@ struct FakeFaults {
   double drift_per_minute = 0;     // 0.05: steps take 5% longer after a minute, 10% after two
   double prefix_caching = 0;       // 1: whole blocks of prompts that were computed before are free
   double added_prompt_tokens = 0;  // of each prompt, computed and reported
+  double tokens_per_word = 1;      // of prompts that are texts
+
+  double without_metrics = 0;  // 1: /metrics and /version are not found
 };
 
 // Sets faults by their names: "reset=0.1,stall_every_steps=100,stall_seconds=2".

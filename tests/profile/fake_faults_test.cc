@@ -97,6 +97,14 @@ TEST_F(FakeFaultsTest, SendsWhatIsNoJson) {
   EXPECT_THAT(events[3], HasSubstr("\"text\":\" w\""));
 }
 
+TEST_F(FakeFaultsTest, SendsAnError) {
+  const auto client = Eight({.error_event = 1});
+  EXPECT_TRUE(client->whole());
+  const std::vector<std::string> events = client->Events();
+  ASSERT_THAT(events, SizeIs(4));
+  EXPECT_THAT(events[2], StartsWith("{\"error\":{\"message\":\"the engine has died\""));
+}
+
 TEST_F(FakeFaultsTest, LeavesOutTheUsage) {
   const auto client = Eight({.without_usage = 1});
   EXPECT_THAT(client->Events(), SizeIs(9));
@@ -174,6 +182,19 @@ TEST_F(FakeFaultsTest, CachesPrompts) {
 TEST_F(FakeFaultsTest, CountsTokensThatTheTokenizerAdds) {
   EXPECT_THAT(Eight({.added_prompt_tokens = 4})->Body(), HasSubstr("\"prompt_tokens\":7,"));
   EXPECT_EQ(endpoint_->engine().steps().at(0).prompt_tokens, 7);
+}
+
+TEST_F(FakeFaultsTest, MakesSeveralTokensOfAWord) {
+  Start({.faults = {.tokens_per_word = 3}});
+  EXPECT_THAT(Asked(R"("prompt": "a b", "max_tokens": 1)")->Body(), HasSubstr("\"prompt_tokens\":6,"));
+  EXPECT_THAT(Asked(R"("prompt": [1, 2], "max_tokens": 1)")->Body(), HasSubstr("\"prompt_tokens\":2,"));
+}
+
+TEST_F(FakeFaultsTest, HidesWhatItIs) {
+  Start({.faults = {.without_metrics = 1}});
+  EXPECT_THAT(Got("/metrics"), StartsWith("404"));
+  EXPECT_THAT(Got("/version"), StartsWith("404"));
+  EXPECT_THAT(Got("/v1/models"), StartsWith("200"));
 }
 
 TEST(SetFaultsTest, SetsByName) {

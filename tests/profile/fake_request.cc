@@ -43,9 +43,10 @@ std::vector<int64_t> CutTokens(std::string& body) {
   return tokens;
 }
 
-void AddWords(const std::string& text, std::vector<int64_t>& tokens) {
+void AddWords(const std::string& text, int64_t word_tokens, std::vector<int64_t>& tokens) {
   for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
-    tokens.push_back(static_cast<int64_t>(std::hash<std::string_view>()({word.data(), word.size()}) % 100'000));
+    const size_t token = std::hash<std::string_view>()({word.data(), word.size()}) % 100'000;
+    tokens.insert(tokens.end(), static_cast<size_t>(word_tokens), static_cast<int64_t>(token));
   }
 }
 
@@ -64,12 +65,12 @@ std::string TextOf(const Fields& fields, const std::string& name) {
   return found == fields.end() ? "" : found->second.string_value();
 }
 
-absl::Status ReadPrompt(const Fields& fields, bool chat, std::vector<int64_t>& prompt) {
+absl::Status ReadPrompt(const Fields& fields, bool chat, int64_t word_tokens, std::vector<int64_t>& prompt) {
   if (!chat) {
-    AddWords(TextOf(fields, "prompt"), prompt);
+    AddWords(TextOf(fields, "prompt"), word_tokens, prompt);
   } else if (const auto found = fields.find("messages"); found != fields.end()) {
     for (const auto& message : found->second.list_value().values()) {
-      AddWords(TextOf(message.struct_value().fields(), "content"), prompt);
+      AddWords(TextOf(message.struct_value().fields(), "content"), word_tokens, prompt);
     }
   }
   if (!prompt.empty()) return absl::OkStatus();
@@ -78,7 +79,7 @@ absl::Status ReadPrompt(const Fields& fields, bool chat, std::vector<int64_t>& p
 
 }  // namespace
 
-absl::StatusOr<AskedCompletion> ParseCompletion(std::string body, bool chat) {
+absl::StatusOr<AskedCompletion> ParseCompletion(std::string body, bool chat, int64_t word_tokens) {
   AskedCompletion asked;
   if (!chat) asked.prompt = CutTokens(body);
   google::protobuf::Struct parsed;
@@ -86,7 +87,7 @@ absl::StatusOr<AskedCompletion> ParseCompletion(std::string body, bool chat) {
     return absl::InvalidArgumentError("the body is no JSON object");
   }
   const Fields& fields = parsed.fields();
-  if (absl::Status read = ReadPrompt(fields, chat, asked.prompt); !read.ok()) return read;
+  if (absl::Status read = ReadPrompt(fields, chat, word_tokens, asked.prompt); !read.ok()) return read;
   if (IntegerOf(fields, "n") > 1) return absl::InvalidArgumentError("n: allowed 1");
   asked.model = TextOf(fields, "model");
   asked.max_tokens = IntegerOf(fields, "max_tokens");

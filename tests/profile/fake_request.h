@@ -12,7 +12,7 @@ namespace foretoken::fake {
 
 struct AskedCompletion {
   std::string model;
-  std::vector<int64_t> prompt;  // tokens; of a text, one a word
+  std::vector<int64_t> prompt;  // tokens
   int64_t max_tokens = 0;       // 0: not stated
   int64_t min_tokens = 0;
   bool ignore_eos = false;
@@ -20,9 +20,9 @@ struct AskedCompletion {
   bool include_usage = false;  // stream_options
 };
 
-// Errors: INVALID_ARGUMENT for what is no JSON, a prompt that is neither a text nor one array of tokens, and several
-// choices.
-absl::StatusOr<AskedCompletion> ParseCompletion(std::string body, bool chat);
+// Each word of a text is `word_tokens` tokens. Errors: INVALID_ARGUMENT for what is no JSON, a prompt that is neither a
+// text nor one array of tokens, and several choices.
+absl::StatusOr<AskedCompletion> ParseCompletion(std::string body, bool chat, int64_t word_tokens);
 
 // Hashes of the whole blocks of a prompt, each of all tokens up to its end.
 std::vector<uint64_t> HashBlocks(const std::vector<int64_t>& prompt, int64_t block_tokens);

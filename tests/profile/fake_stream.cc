@@ -67,6 +67,12 @@ class Events {
     if (IsOfShare(faults_.wrong_json, answer.number)) {
       return Send("data: {\"id\":\"cmpl-0\",\"choices\":[{\"index\":0,\"text\":}\n\n");
     }
+    if (IsOfShare(faults_.error_event, answer.number)) {
+      Send("data: {\"error\":{\"message\":\"the engine has died\",\"type\":\"InternalServerError\",\"code\":500}}\n\n");
+      Send("data: [DONE]\n\n");
+      End();
+      return false;
+    }
     return true;
   }
 
