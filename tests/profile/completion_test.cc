@@ -69,9 +69,8 @@ TEST(EventTest, ReadsTokensUsageAndEnd) {
   EXPECT_TRUE(ReadEvent(R"({"choices":[{"delta":{"content":"a"}}]})")->token);
   EXPECT_TRUE(ReadEvent(R"({"choices":[{"delta":{"reasoning_content":"a"}}]})")->token);
   EXPECT_FALSE(ReadEvent(R"({"choices":[{"delta":{"role":"assistant","content":""}}]})")->token);
-  const Event usage =
-      *ReadEvent(R"({"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,)"
-                 R"("prompt_tokens_details":{"cached_tokens":8}}})");
+  const Event usage = *ReadEvent(R"({"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,)"
+                                 R"("prompt_tokens_details":{"cached_tokens":8}}})");
   EXPECT_FALSE(usage.token);
   EXPECT_EQ(usage.prompt_tokens, 12);
   EXPECT_EQ(usage.output_tokens, 3);

@@ -242,6 +242,9 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (absl::Status csv = CheckNotCsv(session, "a profile"); !csv.ok()) return csv;
   const absl::StatusOr<std::string> url = EndpointUrl(options.endpoint);
   if (!url.ok()) return url.status();
+  if (options.out.empty() && !options.show_plan) {
+    return absl::InvalidArgumentError("--out is missing; allowed: a CSV file for the measurements");
+  }
   const absl::StatusOr<double> budget = ParseSeconds(options.budget);
   if (!budget.ok()) return absl::InvalidArgumentError(absl::StrCat("--budget: ", budget.status().message()));
   if (!(*budget > 0)) return absl::InvalidArgumentError("--budget: allowed above 0");

@@ -19,7 +19,7 @@
 namespace foretoken::cli {
 namespace {
 
-constexpr size_t kLeastToHoldOut = 10;
+constexpr size_t kLeastToHoldOut = 6;
 constexpr size_t kHeldOutShare = 5;  // one of five
 constexpr size_t kMostLearned = 4;   // parameters on one line
 

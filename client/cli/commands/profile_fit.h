@@ -22,7 +22,7 @@ struct FitOptions {
   uint64_t seed = 1;   // of the choice of rows that are held out
 };
 
-// Fits the rows and prints the report. With `store` a fifth of the rows is held out, if there are ten or more, the rest
+// Fits the rows and prints the report. With `store` a fifth of the rows is held out, if there are six or more, the rest
 // is registered if it passes the gate, in one call under the entry's etag, and the rows held out are predicted with it.
 // Errors: those of GetHardware, RegisterHardware and BatchEstimate.
 absl::Status FitRows(std::vector<Measurement> rows, const FitOptions& options, const Session& session);

@@ -12,8 +12,9 @@ namespace foretoken::cli {
 namespace {
 
 // Bounds of what is noise. None of them is a constant of the model: a run beyond one is reported, and measured again.
-constexpr double kMergedShare = 0.9;   // fewer events a token are several tokens an event
-constexpr double kBunchedGap = 0.1;    // of the mean gap: a shorter one is of a bunch
+constexpr double kMergedShare = 0.9;  // fewer events a token are several tokens an event
+constexpr double kBunchedSeconds =
+    0.0003;                            // a shorter gap is of a bunch: no engine makes tokens of one request so fast
 constexpr double kBunchedShare = 0.5;  // of gaps
 constexpr double kStallTtfts = 3;      // a pause is explained by a prompt of another request, not by three
 constexpr double kStallGaps = 20;      // and is no slow step
@@ -104,8 +105,7 @@ bool FindMerged(const Examined& e) {
 // Whether events came in bunches.
 bool FindHeldBack(const Examined& e) {
   if (e.gaps.empty()) return false;
-  const double bunched = kBunchedGap * Mean(e.gaps);
-  const auto together = std::count_if(e.gaps.begin(), e.gaps.end(), [bunched](double gap) { return gap < bunched; });
+  const auto together = std::count_if(e.gaps.begin(), e.gaps.end(), [](double gap) { return gap < kBunchedSeconds; });
   const double share = static_cast<double>(together) / static_cast<double>(e.gaps.size());
   if (share < kBunchedShare) return false;
   e.Add(FindingKind::kHeldBack, false,
