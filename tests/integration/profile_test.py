@@ -116,6 +116,19 @@ class Profile(ServerTestCase):
         self.assertIn("not used", done.stdout, done.stderr)
         self.assertIn("outputs are shorter than asked", done.stdout)
 
+    def test_the_script_of_ci_waits_measures_and_registers(self):
+        script = Path(os.environ["FORETOKEN_SOURCE_DIR"]) / "deploy" / "ci" / "profile"
+        environment = {**os.environ, "PATH": f"{BINARY_DIR}:{os.environ['PATH']}", "OUT": str(self.out), "BUDGET": "8s",
+                       "ENDPOINT": self.endpoint(), "FORETOKEN_SERVER": self.server.address, "MAX_MEDIAN_APE": "0.9"}
+        done = subprocess.run([script, *SHAPE, *FEW], env=environment, capture_output=True, text=True, timeout=120,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("registered hardware", done.stdout)
+        environment |= {"ENDPOINT": "http://127.0.0.1:1", "WAIT_SECONDS": "1"}
+        done = subprocess.run([script, *SHAPE], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("http://127.0.0.1:1 did not answer within 1 s", done.stderr)
+
     def test_a_plan_is_shown_without_measuring(self):
         done = self.profile(self.endpoint(), "--show-plan", "--budget", "1m")
         self.assertEqual(done.returncode, 0, done.stderr)

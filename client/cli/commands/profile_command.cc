@@ -229,8 +229,10 @@ absl::StatusOr<ExitCode> RunJob(const Job& job) {
   const PrefixCounters cached = ReadPrefixCounters(job.http, target->url);
   const absl::Status measured = Measure(job, *target, *loads, *runs, report);
   report.NoteCached(cached, ReadPrefixCounters(job.http, target->url));
-  session.out << report.Text(session.terminal) << "\n"
-              << job.options.out << ": " << runs->rows().size() << " loads, " << before << " of them from before\n";
+  // JSON has the answer of the registration alone.
+  std::ostream& told = session.output == OutputFormat::kText ? session.out : session.err;
+  told << report.Text(session.terminal) << "\n"
+       << job.options.out << ": " << runs->rows().size() << " loads, " << before << " of them from before\n";
   if (!measured.ok()) return measured;
   if (runs->rows().empty()) return absl::FailedPreconditionError("no load was measured");
   const absl::Status fitted = FitRows(runs->rows(), job.options.fit, session);

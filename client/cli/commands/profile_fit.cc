@@ -107,6 +107,10 @@ absl::Status FitRows(std::vector<Measurement> rows, const FitOptions& options, c
   if (!request.ok()) return request.status();
   const absl::StatusOr<v1::RegisterHardwareResponse> response = session.client.RegisterHardware(*request);
   if (!response.ok()) return response.status();
+  if (session.output == OutputFormat::kJson) {
+    session.out << ToJson(*response);
+    return absl::OkStatus();
+  }
   session.out << "\n"
               << RegisteredText(HardwareKind::kName, response->entry().spec().id(), response->entry().etag(),
                                 !options.store, response->catalog_revision())

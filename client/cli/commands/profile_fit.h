@@ -24,6 +24,7 @@ struct FitOptions {
 
 // Fits the rows and prints the report. With `store` a fifth of the rows is held out, if there are six or more, the rest
 // is registered if it passes the gate, in one call under the entry's etag, and the rows held out are predicted with it.
+// As JSON only the answer of the registration is printed.
 // Errors: those of GetHardware, RegisterHardware and BatchEstimate.
 absl::Status FitRows(std::vector<Measurement> rows, const FitOptions& options, const Session& session);
 
