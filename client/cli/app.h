@@ -8,6 +8,7 @@
 //   huggingface  config.json to a model
 //   validation   measurements, predictions, errors
 //   profile      an inference server driven and measured
+//   entries      what commands that read and write the catalog share
 //   commands     one file per command
 #ifndef FORETOKEN_CLIENT_CLI_APP_H_
 #define FORETOKEN_CLIENT_CLI_APP_H_

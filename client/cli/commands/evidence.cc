@@ -1,6 +1,6 @@
 #include "client/cli/commands/evidence.h"
 
-#include "client/cli/commands/entry_kind.h"
+#include "client/cli/entries/entry_kind.h"
 
 namespace foretoken::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/entry_kind.h"
+#include "client/cli/entries/entry_kind.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/estimate_text.h"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/entry_kind.h"
+#include "client/cli/entries/entry_kind.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/catalog_columns.h"
 #include "client/cli/text/csv.h"

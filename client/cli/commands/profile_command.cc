@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/profile_fit.h"
-#include "client/cli/commands/registration.h"
+#include "client/cli/entries/fit_rows.h"
+#include "client/cli/entries/registration.h"
 #include "client/cli/profile/discovery.h"
 #include "client/cli/profile/endpoint.h"
 #include "client/cli/profile/plan.h"
@@ -146,7 +146,8 @@ class Report {
     const double queries = after.queries - before.queries;
     if (!(hits > kCachedShare * queries)) return;
     Note({.kind = FindingKind::kPrefixCached,
-          .text = absl::StrCat(FormatPercent(hits / queries), " of the prompt tokens came from the prefix cache (/metrics)")},
+          .text = absl::StrCat(FormatPercent(hits / queries),
+                               " of the prompt tokens came from the prefix cache (/metrics)")},
          "all loads");
   }
 

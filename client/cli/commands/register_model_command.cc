@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/entry_kind.h"
-#include "client/cli/commands/registration.h"
+#include "client/cli/entries/entry_kind.h"
+#include "client/cli/entries/registration.h"
 #include "client/cli/huggingface/huggingface.h"
 
 namespace foretoken::cli {

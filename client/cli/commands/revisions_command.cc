@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/entry_kind.h"
+#include "client/cli/entries/entry_kind.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/enum_text.h"

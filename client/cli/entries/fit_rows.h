@@ -1,6 +1,6 @@
 // From measured rows to a calibration: fitted, held to the rows that the fit did not see, registered.
-#ifndef FORETOKEN_CLIENT_CLI_COMMANDS_PROFILE_FIT_H_
-#define FORETOKEN_CLIENT_CLI_COMMANDS_PROFILE_FIT_H_
+#ifndef FORETOKEN_CLIENT_CLI_ENTRIES_FIT_ROWS_H_
+#define FORETOKEN_CLIENT_CLI_ENTRIES_FIT_ROWS_H_
 
 #include <cstdint>
 #include <optional>
@@ -34,4 +34,4 @@ std::string Learned(const std::vector<Measurement>& rows, const std::string& spe
 
 }  // namespace foretoken::cli
 
-#endif  // FORETOKEN_CLIENT_CLI_COMMANDS_PROFILE_FIT_H_
+#endif  // FORETOKEN_CLIENT_CLI_ENTRIES_FIT_ROWS_H_

@@ -9,8 +9,11 @@
 //   ...
 //   return VisitKind<HardwareKind, ModelKind>(name.kind, [&](auto kind) { return Delete<decltype(kind)>(name, session);
 //   });
-#ifndef FORETOKEN_CLIENT_CLI_COMMANDS_ENTRY_KIND_H_
-#define FORETOKEN_CLIENT_CLI_COMMANDS_ENTRY_KIND_H_
+//
+// Start of the room entries/: what commands that read and write the catalog share. It includes profile/ and the rooms
+// before it.
+#ifndef FORETOKEN_CLIENT_CLI_ENTRIES_ENTRY_KIND_H_
+#define FORETOKEN_CLIENT_CLI_ENTRIES_ENTRY_KIND_H_
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -97,4 +100,4 @@ void AddEntryName(EntryName& name, CLI::App& command) {
 
 }  // namespace foretoken::cli
 
-#endif  // FORETOKEN_CLIENT_CLI_COMMANDS_ENTRY_KIND_H_
+#endif  // FORETOKEN_CLIENT_CLI_ENTRIES_ENTRY_KIND_H_

@@ -1,4 +1,4 @@
-#include "client/cli/commands/profile_fit.h"
+#include "client/cli/entries/fit_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/cli/commands/entry_kind.h"
-#include "client/cli/commands/registration.h"
+#include "client/cli/entries/entry_kind.h"
+#include "client/cli/entries/registration.h"
 #include "client/cli/text/calibration_text.h"
 #include "client/cli/text/format.h"
 #include "client/cli/text/table.h"

@@ -4,12 +4,15 @@ import csv
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from support.server_process import BINARY_DIR, CLI, ServerTestCase
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
+# pylint: disable=wrong-import-position
+from support.server_process import BINARY_DIR, CLI, ServerTestCase  # noqa: E402
 
 ENDPOINT = os.path.join(BINARY_DIR, "foretoken_fake_endpoint")
 SHAPE = ["qwen3-0.6b", "nvidia-h100-sxm-80gb"]

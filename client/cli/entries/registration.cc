@@ -1,4 +1,4 @@
-#include "client/cli/commands/registration.h"
+#include "client/cli/entries/registration.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 // What both registrations have in common: flags beside the entry, and the answer.
-#ifndef FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
-#define FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
+#ifndef FORETOKEN_CLIENT_CLI_ENTRIES_REGISTRATION_H_
+#define FORETOKEN_CLIENT_CLI_ENTRIES_REGISTRATION_H_
 
 #include <optional>
 
@@ -53,4 +53,4 @@ void PrintRegistered(const Response& response, bool validate_only, const Session
 
 }  // namespace foretoken::cli
 
-#endif  // FORETOKEN_CLIENT_CLI_COMMANDS_REGISTRATION_H_
+#endif  // FORETOKEN_CLIENT_CLI_ENTRIES_REGISTRATION_H_
