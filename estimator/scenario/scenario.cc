@@ -59,14 +59,15 @@ double PromptsThatFit(const Workload& workload, const Deployment& deployment) {
 
 bool StatesPresent(const LiveLoad& load) {
   return load.running_sequences || load.running_context_tokens || load.remaining_output_tokens ||
-         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens;
+         load.waiting_requests || load.queued_prefill_tokens || load.in_flight_prefill_tokens || load.free_kv_tokens ||
+         load.kv_cache_usage;
 }
 
 bool IsIdle(const LiveLoad& load) {
   const bool nothing_runs = load.running_sequences.value_or(0) == 0 && load.waiting_requests.value_or(0) == 0 &&
                             load.queued_prefill_tokens.value_or(0) == 0 &&
                             load.in_flight_prefill_tokens.value_or(0) == 0;
-  return nothing_runs && !load.free_kv_tokens && !load.max_num_seqs && !load.max_num_batched_tokens;
+  return nothing_runs && !load.free_kv_tokens && !load.kv_cache_usage && !load.max_num_seqs && !load.max_num_batched_tokens;
 }
 
 }  // namespace foretoken

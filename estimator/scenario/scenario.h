@@ -169,10 +169,13 @@ struct LiveLoad {
   std::optional<int> running_sequences;
   std::optional<double> running_context_tokens;
   std::optional<double> remaining_output_tokens;
+  double least_remaining_output_tokens = 0;
+  std::vector<double> remaining_each;  // of the running sequences, shortest first; empty: only the mean is known
   std::optional<int> waiting_requests;
   std::optional<double> queued_prefill_tokens;
   std::optional<double> in_flight_prefill_tokens;
   std::optional<double> free_kv_tokens;
+  std::optional<double> kv_cache_usage;  // share
   std::optional<int> max_num_seqs;
   std::optional<int> max_num_batched_tokens;
   int kv_block_tokens = kBlockTokens;

@@ -12,18 +12,34 @@ constexpr double kRounding = 1e-9;
 
 }  // namespace
 
-Completions::Completions(double running, std::optional<double> remaining)
-    : running_(running), gap_(remaining ? 2 * *remaining / (running + 1) : std::numeric_limits<double>::infinity()) {}
+Completions::Completions(double running, std::optional<double> remaining, double least, const std::vector<double>* each)
+    : running_(running),
+      gap_(remaining ? 2 * (*remaining - least) / (running + 1) : std::numeric_limits<double>::infinity()),
+      first_(least),
+      each_(each) {}
 
-double Completions::Last() const { return running_ > 0 ? running_ * gap_ : 0; }
+double Completions::Last() const {
+  if (running_ <= 0) return 0;
+  return each_ != nullptr ? each_->back() : first_ + running_ * gap_;
+}
 
 double Completions::Ended(double steps) const {
-  return gap_ > 0 ? std::min(running_, std::floor(steps / gap_ + kRounding)) : running_;
+  if (each_ != nullptr) {
+    const auto end = std::upper_bound(each_->begin(), each_->end(), steps + kRounding);
+    return static_cast<double>(end - each_->begin());
+  }
+  if (steps + kRounding < first_) return 0;
+  return gap_ > 0 ? std::min(running_, std::floor((steps - first_) / gap_ + kRounding)) : running_;
 }
 
 double Completions::Made(double steps) const {
+  if (each_ != nullptr) {
+    double made = 0;
+    for (const double tokens : *each_) made += std::min(tokens, steps);
+    return made;
+  }
   const double ended = Ended(steps);
-  const double of_ended = ended > 0 ? gap_ * ended * (ended + 1) / 2 : 0;
+  const double of_ended = ended > 0 ? first_ * ended + gap_ * ended * (ended + 1) / 2 : 0;
   return of_ended + (running_ - ended) * steps;
 }
 
@@ -33,11 +49,13 @@ double Completions::MeanLeft(double first, double last) const {
 }
 
 double SlotRelease::Freed(double steps) const {
-  const double last = completions.Last();
-  const double through = steps >= last ? std::floor((steps - last) / hold) : 0;  // generations after the running one
+  // Generations after the running one complete evenly, also where the running sequences are known one by one.
+  const double since = steps - completions.first();
+  const double last = completions.running() > 0 ? completions.running() * completions.gap() : 0;
+  const double through = since >= last ? std::floor((since - last) / hold) : 0;  // generations after the running one
   const double from = through + 1;                                               // generations with some completions
-  const double to = std::floor((steps - completions.gap()) / hold);
-  const double part = to >= from ? (to - through) * ((steps - hold * (from + to) / 2) / completions.gap() - 0.5) : 0;
+  const double to = std::floor((since - completions.gap()) / hold);
+  const double part = to >= from ? (to - through) * ((since - hold * (from + to) / 2) / completions.gap() - 0.5) : 0;
   const double later = again * (completions.running() * through + part) + joined * std::floor(steps / hold);
   return each * completions.Ended(steps) + later;
 }

@@ -1,27 +1,34 @@
 // When the running sequences of a replica complete, and when this frees batch slots and KV cache for waiting requests.
 //
-// Only the mean of their remaining tokens is known. In an engine that admits a request at each completion, the
-// remaining tokens are spread evenly from 0 to twice the mean. So the i-th of `running` sequences completes after
-// 2 remaining i / (running + 1) steps, the mean of the i-th of as many independent uniform draws. [ours]
+// Where the remaining tokens of each are known, each completes after so many steps. Else their mean and the least of
+// them are known. In an engine that admits a request at each completion, the remaining tokens are spread evenly from
+// the least to as far beyond the mean. So the i-th of `running` sequences completes after least + 2 (remaining - least)
+// i / (running + 1) steps, the mean of the i-th of as many independent uniform draws. [ours]
 //
-// Example: four sequences with 20 remaining tokens on average complete after 8, 16, 24 and 32 steps.
+// Example: four sequences with 20 remaining tokens on average complete after 8, 16, 24 and 32 steps; with at least 10
+// each, after 14, 18, 22 and 26.
 // Leaves out: which of the sequences completes first; requests that arrive later.
 #ifndef FORETOKEN_ESTIMATOR_SERVING_COMPLETIONS_H_
 #define FORETOKEN_ESTIMATOR_SERVING_COMPLETIONS_H_
 
 #include <optional>
+#include <vector>
 
 namespace foretoken {
 
 class Completions {
  public:
-  // `running` sequences with `remaining` output tokens on average; absent: none completes.
-  // REQUIRES: running is a whole number.
-  Completions(double running, std::optional<double> remaining);
+  // `running` sequences with `remaining` output tokens on average, each at least `least`; absent: none completes.
+  // `each`: those of each, shortest first; null: not known. REQUIRES: running is a whole number; `each` outlives the
+  // Completions and has as many.
+  Completions(double running, std::optional<double> remaining, double least = 0,
+              const std::vector<double>* each = nullptr);
 
   double running() const { return running_; }
-  // Steps from one completion to the next; infinity: none completes.
+  // Steps from one completion to the next, on average; infinity: none completes.
   double gap() const { return gap_; }
+  // Steps before which none completes.
+  double first() const { return first_; }
   // Steps until the last completion. Nothing runs: 0; none completes: infinity.
   double Last() const;
   // How many have completed after `steps`, and how many still run.
@@ -36,6 +43,8 @@ class Completions {
 
   double running_;
   double gap_;
+  double first_;
+  const std::vector<double>* each_;
 };
 
 // A resource that completions release: batch slots, or tokens of KV cache. Requests take what is released and release

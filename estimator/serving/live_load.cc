@@ -201,7 +201,7 @@ absl::StatusOr<Served> ServeLiveLoad(const Replica& replica, std::vector<Warning
   if (replica.capacity.largest_batch < 1) {
     return OutOfMemory(replica.scenario, replica.capacity, replica.model.machine);
   }
-  const ReplicaQueue queue = ReadReplicaQueue(replica, warnings);
+  ReplicaQueue queue = ReadReplicaQueue(replica, warnings);
   const absl::StatusOr<BatchSlots> slots = TakeBatchSlots(replica, queue, warnings);
   if (!slots.ok()) return slots.status();
   const Engine engine(replica, queue);

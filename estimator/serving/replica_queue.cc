@@ -73,6 +73,9 @@ KvRoom RoomFor(const Replica& replica, const ReplicaQueue& queue) {
   if (load.free_kv_tokens) {
     room.free = *load.free_kv_tokens;
     room.after = room.free + queue.running * queue.context;
+  } else if (load.kv_cache_usage) {
+    room.free = std::floor((1 - *load.kv_cache_usage) * room.after);
+    room.after = std::min(room.after, room.free + queue.running * queue.context);
   }
   room.needed = queue.waiting.count * waiting + queue.arriving.count * own;
   room.smallest = std::max(1.0, queue.waiting.count > 0 ? std::min(waiting, own) : own);
@@ -94,19 +97,22 @@ void WarnOfPreemption(const Replica& replica, const ReplicaQueue& b, const KvRoo
                       "live_load.free_kv_tokens"});
 }
 
-absl::Status CheckWait(const ReplicaQueue& queue, double prompts, std::string_view field,
-                       std::vector<Warning>& warnings) {
+void WarnOfWait(double prompts, std::string_view field, std::vector<Warning>& warnings) {
   const absl::string_view full(field.data(), field.size());
-  if (queue.running > 0 && !queue.remaining) {
-    return Refusal(Reason::kInvalidField, "live_load.remaining_output_tokens",
-                   absl::StrCat("remaining_output_tokens is required: ", full, " leaves no room for ", prompts,
-                                " more, so one has to wait until a running sequence ends"));
-  }
   warnings.push_back({WarningCode::kWaves,
                       absl::StrCat(full, " leaves no room for all of ", prompts,
                                    " prompts; the request waits until others have ended"),
                       std::string(field)});
-  return absl::OkStatus();
+}
+
+// Sequences like the request have made half of their output on average.
+void AssumeRemaining(const Workload& workload, ReplicaQueue& queue, std::vector<Warning>& warnings) {
+  queue.remaining = workload.output_tokens / 2.0;
+  warnings.push_back({WarningCode::kFigureAbsent,
+                      absl::StrCat("remaining_output_tokens is absent, and the request waits until a running sequence "
+                                   "ends; taken as half of this request's output, ",
+                                   *queue.remaining),
+                      "live_load.remaining_output_tokens"});
 }
 
 // Warns of a guessed number of waiting requests, because it decides which of them find a batch slot.
@@ -172,6 +178,8 @@ ReplicaQueue ReadReplicaQueue(const Replica& replica, std::vector<Warning>& warn
   return {.running = static_cast<double>(load.running_sequences.value_or(0)),
           .context = load.running_context_tokens.value_or(usual),
           .remaining = load.remaining_output_tokens,
+          .least_remaining = load.least_remaining_output_tokens,
+          .remaining_each = load.remaining_each.empty() ? nullptr : &load.remaining_each,
           .in_flight = Admitted(load, w, replica.capacity.largest_batch),
           .waiting = Waiting(load, w, warnings),
           .arriving = {.count = replica.capacity.batch, .tokens = static_cast<double>(w.fresh_tokens())},
@@ -182,8 +190,7 @@ double BatchSlots::Joined(double running, double left) const {
   return std::max(1.0, std::min(batch - left, std::floor(kv + kv_per_ended * (running - left))));
 }
 
-absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, const ReplicaQueue& queue,
-                                          std::vector<Warning>& warnings) {
+absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, ReplicaQueue& queue, std::vector<Warning>& warnings) {
   const double prompts = queue.waiting.count + queue.arriving.count;
   const KvRoom room = RoomFor(replica, queue);
   const std::optional<int>& limit = replica.scenario.live_load->max_num_seqs;
@@ -196,7 +203,8 @@ absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, const ReplicaQ
   if (room.after < room.largest) return NoRoomEver(room);
   const bool batch_is_fuller = slots * room.needed < prompts * room.free;
   const std::string_view full = batch_is_fuller ? "live_load.max_num_seqs" : "live_load.free_kv_tokens";
-  if (absl::Status status = CheckWait(queue, prompts, full, warnings); !status.ok()) return status;
+  WarnOfWait(prompts, full, warnings);
+  if (queue.running > 0 && !queue.remaining) AssumeRemaining(replica.scenario.workload, queue, warnings);
   return WaitForSlots(replica.scenario.workload, queue, room, most);
 }
 

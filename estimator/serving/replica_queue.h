@@ -19,15 +19,18 @@ struct Prompts {
 
 // The reported load. What is not reported is filled in from the workload.
 struct ReplicaQueue {
-  double running = 0;                // sequences that decode
-  double context = 0;                // tokens of each
-  std::optional<double> remaining;   // mean output tokens that each still makes; absent: none completes
+  double running = 0;               // sequences that decode
+  double context = 0;               // tokens of each
+  std::optional<double> remaining;  // mean output tokens that each still makes; absent: none completes
+  double least_remaining = 0;       // the fewest of them
+  const std::vector<double>* remaining_each =
+      nullptr;                       // of the live load; null: only the mean and the fewest are known
   Prompts in_flight;                 // partially prefilled, with a batch slot
   Prompts waiting;                   // before the request
   Prompts arriving;                  // the request, and those that arrive with it
   double step_tokens = kStepTokens;  // prompt tokens that a step has room for
 
-  Completions WhenTheyEnd() const { return {running, remaining}; }
+  Completions WhenTheyEnd() const { return {running, remaining, least_remaining, remaining_each}; }
 };
 
 // REQUIRES: a live load. Warns if sequences run whose context is not reported.
@@ -50,10 +53,9 @@ struct BatchSlots {
 // be like it. The next prompt takes each slot at once. Warns of a wait, naming what is full. Warns if the KV cache
 // fills while the requests decode, because the engine then preempts, which is not modelled.
 //
-// Errors: kInvalidField if a request has to wait for sequences whose remaining_output_tokens are not reported;
-// kOutOfMemory if a prompt has no room even after they complete.
-absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, const ReplicaQueue& queue,
-                                          std::vector<Warning>& warnings);
+// If a request has to wait for sequences whose remaining tokens are not reported, sets them in the queue to half of the
+// request's output, with a warning. Errors: kOutOfMemory if a prompt has no room even after they complete.
+absl::StatusOr<BatchSlots> TakeBatchSlots(const Replica& replica, ReplicaQueue& queue, std::vector<Warning>& warnings);
 
 }  // namespace foretoken
 

@@ -71,6 +71,34 @@ TEST_F(BatchTest, EveryPartOfACandidateIsReplacedOnce) {
 
 // Candidate #0 replaces a part, #1 sets nothing: #1 is the base, whatever #0 was. Over a base that has the part, and
 // over one that leaves it absent where it may be absent.
+// Beside a replica with a live load, one that is idle batches continuously too: a static batch is another regime, with
+// another calibration.
+TEST_F(BatchTest, AnIdleReplicaBesideALoadedOneServesAsItDoes) {
+  v1::BatchEstimateRequest request;
+  *request.mutable_base() = Scenario(1, 1000, 50);
+  request.mutable_base()->mutable_deployment()->set_engine("vllm");
+  request.add_candidates();
+  request.add_candidates()->mutable_live_load()->set_running_sequences(0);
+  request.add_candidates()->mutable_live_load()->set_running_sequences(1);
+  request.add_candidates();
+  request.set_rank_by(v1::RANK_BY_TTFT);
+  const v1::BatchEstimateResponse response = MustEstimateBatch(request);
+  v1::Scenario idle = request.base();
+  idle.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+  v1::EstimateResponse alone;
+  ASSERT_TRUE(Estimate(idle, &alone).ok());
+  for (const int i : {0, 1, 3}) {
+    EXPECT_EQ(response.results(i).estimate().ttft().seconds(), alone.estimate().ttft().seconds()) << i;
+    EXPECT_EQ(response.results(i).estimate().calibration_id(), alone.estimate().calibration_id()) << i;
+  }
+  EXPECT_EQ(response.results(2).estimate().calibration_id(), alone.estimate().calibration_id());
+  EXPECT_THAT(response.ranking(), ElementsAre(0, 1, 3, 2));
+  // Without any load all are static batches, as they are asked alone.
+  request.mutable_candidates()->DeleteSubrange(1, 2);
+  ASSERT_TRUE(Estimate(request.base(), &alone).ok());
+  EXPECT_EQ(MustEstimateBatch(request).results(0).estimate().ttft().seconds(), alone.estimate().ttft().seconds());
+}
+
 TEST_F(BatchTest, ACandidateThatSetsNothingIsTheBase) {
   for (const v1::Scenario& base : {FullBase(), Scenario(2, 1000, 50)}) {
     v1::EstimateResponse alone;

@@ -145,6 +145,64 @@ TEST_F(ServiceTest, TheAgeOfALiveLoadIsEchoed) {
   EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_STALE_LOAD);
 }
 
+TEST_F(ServiceTest, ALoadOfATimeToComeIsUsedWithAWarning) {
+  v1::Scenario scenario = Scenario(1, 1000, 10);
+  scenario.mutable_live_load()->set_running_sequences(0);
+  scenario.mutable_live_load()->mutable_time_observed()->set_seconds(absl::ToUnixSeconds(now_) + 60);
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  EXPECT_EQ(response.estimate().live_load_age().seconds(), 0);
+  EXPECT_EQ(response.estimate().live_load_age().nanos(), 0);
+  ASSERT_EQ(response.estimate().warnings_size(), 1);
+  EXPECT_EQ(response.estimate().warnings(0).code(), v1::WARNING_CODE_STALE_LOAD);
+  EXPECT_EQ(response.estimate().warnings(0).field(), "live_load.time_observed");
+}
+
+// Sequences that are listed are those of their number, their mean context and what remains of each.
+TEST_F(ServiceTest, SequencesMayBeListedOneByOne) {
+  v1::Scenario listed = Scenario(1, 1000, 50);
+  listed.mutable_live_load()->set_max_num_seqs(2);
+  for (const int remaining : {30, 10}) {
+    v1::LiveLoad::RunningSequence& sequence = *listed.mutable_live_load()->add_running();
+    sequence.set_context_tokens(500 + remaining);
+    sequence.set_remaining_output_tokens(remaining);
+  }
+  v1::Scenario mean = Scenario(1, 1000, 50);
+  v1::LiveLoad& load = *mean.mutable_live_load();
+  load.set_max_num_seqs(2);
+  load.set_running_sequences(2);
+  load.set_running_context_tokens(520);
+  load.set_remaining_output_tokens(20);
+  load.set_least_remaining_output_tokens(20);
+  v1::EstimateResponse one_by_one, together;
+  ASSERT_TRUE(Estimate(listed, &one_by_one).ok());
+  ASSERT_TRUE(Estimate(mean, &together).ok());
+  // The first ends after 10 steps, not after 20.
+  EXPECT_LT(one_by_one.estimate().ttft().seconds(), together.estimate().ttft().seconds());
+  for (auto& sequence : *listed.mutable_live_load()->mutable_running()) sequence.set_remaining_output_tokens(20);
+  ASSERT_TRUE(Estimate(listed, &one_by_one).ok());
+  EXPECT_EQ(one_by_one.estimate().ttft().seconds(), together.estimate().ttft().seconds());
+}
+
+// Half of the KV cache that the memory has room for.
+TEST_F(ServiceTest, TheUseOfTheKvCacheIsAShareOfItsRoom) {
+  v1::Scenario scenario = Scenario(1, 1000, 50);
+  v1::EstimateResponse response;
+  ASSERT_TRUE(Estimate(scenario, &response).ok());
+  const double room = response.estimate().memory().kv_tokens_capacity();
+  scenario.mutable_live_load()->set_running_sequences(4);
+  scenario.mutable_live_load()->set_remaining_output_tokens(20);
+  scenario.mutable_live_load()->set_running_context_tokens(room / 4);
+  const auto ttft_at = [&](double usage) {
+    scenario.mutable_live_load()->set_kv_cache_usage_ratio(usage);
+    EXPECT_TRUE(Estimate(scenario, &response).ok());
+    return response.estimate().ttft().seconds();
+  };
+  const double free = ttft_at(0.5);
+  EXPECT_EQ(ttft_at(0.9), free);
+  EXPECT_GT(ttft_at(1), free);  // one has to end first
+}
+
 // The longest of a batch of differing outputs counts, not the output_tokens that they replace.
 TEST_F(ServiceTest, TokenLatenciesAreBounded) {
   v1::EstimateRequest request;

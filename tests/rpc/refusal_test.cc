@@ -69,12 +69,39 @@ TEST_F(RefusalTest, InvalidFieldsAreNamed) {
        "INVALID_FIELD", "scenario.slo.max_ttft_seconds"},
       {"unknown dtype", [](auto& s) { s.mutable_deployment()->set_weight_dtype(static_cast<v1::Dtype>(99)); },
        grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.deployment.weight_dtype"},
-      {"full and nobody ends",
+      {"a list beside its mean",
        [](auto& s) {
-         s.mutable_live_load()->set_running_sequences(4);
-         s.mutable_live_load()->set_max_num_seqs(4);
+         s.mutable_live_load()->add_running()->set_remaining_output_tokens(4);
+         s.mutable_live_load()->set_remaining_output_tokens(4);
        },
        grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.remaining_output_tokens"},
+      {"a listed sequence that has less than nothing left",
+       [](auto& s) {
+         s.mutable_live_load()->add_running();
+         s.mutable_live_load()->add_running()->set_remaining_output_tokens(-1);
+       },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.running[1].remaining_output_tokens"},
+      {"more sequences than are listed",
+       [](auto& s) {
+         for (int i = 0; i <= 1024; ++i) s.mutable_live_load()->add_running();
+       },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.running"},
+      {"the least above the mean",
+       [](auto& s) {
+         s.mutable_live_load()->set_remaining_output_tokens(4);
+         s.mutable_live_load()->set_least_remaining_output_tokens(5);
+       },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.least_remaining_output_tokens"},
+      {"the least without a mean", [](auto& s) { s.mutable_live_load()->set_least_remaining_output_tokens(5); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.least_remaining_output_tokens"},
+      {"a KV cache that is more than full", [](auto& s) { s.mutable_live_load()->set_kv_cache_usage_ratio(1.01); },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.kv_cache_usage_ratio"},
+      {"the KV cache stated twice",
+       [](auto& s) {
+         s.mutable_live_load()->set_kv_cache_usage_ratio(0.5);
+         s.mutable_live_load()->set_free_kv_tokens(1000);
+       },
+       grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.kv_cache_usage_ratio"},
       {"price", [](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
        "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
   });

@@ -52,7 +52,9 @@ void WriteAnswer(const Estimate& estimate, const ScenarioReader& reader, const S
       SetDuration(*age, *message.mutable_calibration_age());
     }
   }
-  if (const auto age = reader.parts().live_load_age) SetDuration(*age, *message.mutable_live_load_age());
+  if (const auto age = reader.parts().live_load_age) {
+    SetDuration(std::max(absl::ZeroDuration(), *age), *message.mutable_live_load_age());
+  }
   if (const auto warning = reader.StaleLoadWarning()) AddWarning(*warning, message);
   if (const auto warning = StaleCatalogWarning(moment)) AddWarning(*warning, message);
 }

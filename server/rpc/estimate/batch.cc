@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "estimator/serving/coverage.h"
 #include "server/catalog/spec/field_checker.h"
 #include "server/rpc/estimate/answer.h"
 #include "server/rpc/estimate/estimator_api.h"
@@ -102,6 +103,44 @@ void ReadCandidate(const v1::Scenario& base, const v1::Candidate& candidate, std
   }
 }
 
+bool AnyLoad(const v1::BatchEstimateRequest& request) {
+  return request.base().has_live_load() ||
+         std::any_of(request.candidates().begin(), request.candidates().end(),
+                     [](const v1::Candidate& candidate) { return candidate.has_live_load(); });
+}
+
+// Reads candidates one after the other. A replica that is idle beside others that have a live load serves continuously
+// as they do, and not a static batch: one ranking compares replicas of one kind.
+class CandidateReader {
+ public:
+  CandidateReader(const v1::BatchEstimateRequest& request, ScenarioReader& reader)
+      : request_(request), any_load_(AnyLoad(request)), reader_(reader) {
+    reader.ReadAll(request.base(), kBase);
+  }
+
+  void Read(int index) {
+    Workload& workload = reader_.parts().scenario.workload;
+    if (made_continuous_) workload.batching = BatchingPolicy::kStatic;
+    prefix_ = absl::StrCat("candidates[", index, "].");
+    ReadCandidate(request_.base(), request_.candidates(index), prefix_, replaced_, reader_);
+    const std::optional<LiveLoad>& load = reader_.parts().scenario.live_load;
+    const bool idle = !load || IsIdle(*load);
+    made_continuous_ = any_load_ && idle && workload.batching == BatchingPolicy::kStatic;
+    if (!made_continuous_) return;
+    workload.batching = BatchingPolicy::kContinuous;
+    made_continuous_ = Covers(reader_.parts().scenario, Scope::kClosedLoop);
+    if (!made_continuous_) workload.batching = BatchingPolicy::kStatic;
+  }
+
+ private:
+  const v1::BatchEstimateRequest& request_;
+  const bool any_load_;
+  ScenarioReader& reader_;
+  std::string prefix_;  // of the paths in what the reader finds wrong
+  std::array<bool, kNumParts> replaced_ = {};
+  bool made_continuous_ = false;
+};
+
 // What a result is ranked by, lowest first; infinity: it has no such figure.
 double Rank(const v1::CandidateResult& result, v1::RankBy rank_by) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
@@ -136,12 +175,10 @@ void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
 Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& moment) {
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioResolver resolver(reader, moment.snapshot);
-  reader.ReadAll(request.base(), kBase);
-  std::array<bool, kNumParts> replaced = {};
+  CandidateReader candidates(request, reader);
   Seconds sum;
   for (int i = 0; i < request.candidates_size(); ++i) {
-    const std::string prefix = absl::StrCat("candidates[", i, "].");
-    ReadCandidate(request.base(), request.candidates(i), prefix, replaced, reader);
+    candidates.Read(i);
     const absl::StatusOr<const Scenario*> scenario = resolver.Resolve();
     sum += CpuTimeWithReading(scenario.ok() ? *scenario : nullptr);
   }
@@ -158,16 +195,14 @@ absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& 
   if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioEstimator estimator(reader, moment.snapshot);
-  reader.ReadAll(request.base(), kBase);
-  std::array<bool, kNumParts> replaced = {};
+  CandidateReader candidates(request, reader);
   Estimate estimate;
   response.mutable_results()->Reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
     if (i % kBetweenLooks == 0 && cancelled()) {
       return absl::CancelledError(absl::StrCat("the caller gave up after ", i, " candidates"));
     }
-    const std::string prefix = absl::StrCat("candidates[", i, "].");
-    ReadCandidate(request.base(), request.candidates(i), prefix, replaced, reader);
+    candidates.Read(i);
     v1::CandidateResult* result = response.add_results();
     if (const std::string& id = request.candidates(i).candidate_id(); !id.empty()) result->set_candidate_id(id);
     const absl::Status status = Answer(estimator, moment, Detail(), estimate, *result->mutable_estimate());

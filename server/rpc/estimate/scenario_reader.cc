@@ -12,6 +12,7 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr absl::Duration kOldLoad = absl::Seconds(10);
+constexpr absl::Duration kClockSkew = absl::Seconds(5);  // of two machines, which needs no warning
 
 // Takes an inline spec, or notes what is wrong with it, under its path in the scenario.
 template <typename T>
@@ -242,7 +243,14 @@ absl::Status ScenarioReader::WithPrefix(const absl::Status& refusal) const {
 }
 
 std::optional<Warning> ScenarioReader::StaleLoadWarning() const {
-  if (!parts_.live_load_age || *parts_.live_load_age <= kOldLoad) return std::nullopt;
+  if (!parts_.live_load_age) return std::nullopt;
+  if (*parts_.live_load_age < -kClockSkew) {
+    return Warning{.code = WarningCode::kStaleLoad,
+                   .message = absl::StrCat("time_observed is ", absl::FormatDuration(-*parts_.live_load_age),
+                                           " in the future: clocks differ, and the age of the load is not known"),
+                   .field = "live_load.time_observed"};
+  }
+  if (*parts_.live_load_age <= kOldLoad) return std::nullopt;
   return Warning{
       .code = WarningCode::kStaleLoad,
       .message = absl::StrCat("the live load is ",

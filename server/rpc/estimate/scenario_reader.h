@@ -54,7 +54,8 @@ struct ScenarioParts {
   Deployment draft_deployment;                   // likewise
   std::optional<Deployment> prefill_deployment;  // likewise; absent: the scenario's
   bool prefill_shares_hardware = false;
-  std::optional<absl::Duration> live_load_age;  // absent: no load, or the load does not state when it was observed
+  std::optional<absl::Duration> live_load_age;  // absent: no load, or one that does not say when it was observed; below
+                                                // zero: clocks differ
   Scenario scenario;  // what needs no other part is right once it is read; ScenarioResolver fills in the rest
 };
 
@@ -101,7 +102,7 @@ class ScenarioReader {
   int64_t reads() const { return reads_; }
   int64_t machine_reads() const { return machine_reads_; }
 
-  // A warning about a live load that is older than 10 s.
+  // A warning about a live load that is older than 10 s, or of a time to come.
   std::optional<Warning> StaleLoadWarning() const;
 
  private:

@@ -58,8 +58,8 @@ void ReadLoop(const LoopFields& loop, FieldChecker& fields, Workload& workload);
 
 LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields);
 
-// The age of a live load at `now`. Up to 5 s in the future count as now, because clocks of two machines differ; more is
-// a violation. REQUIRES: message.has_time_observed().
+// The age of a live load at `now`; below zero where the clocks of two machines differ. REQUIRES:
+// message.has_time_observed().
 absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, FieldChecker& fields);
 
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields);

@@ -8,7 +8,6 @@
 namespace foretoken::rpc {
 namespace {
 
-constexpr absl::Duration kClockSkew = absl::Seconds(5);
 constexpr int64_t kFirstSecond = -62'135'596'800;
 constexpr int64_t kLastSecond = 253'402'300'799;
 
@@ -29,6 +28,57 @@ void ReadSequences(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& 
   }
 }
 
+constexpr int kMostRunning = 1024;  // sequences that are listed
+
+void RefuseBeside(const v1::LiveLoad& message, FieldChecker& fields) {
+  const auto refuse = [&fields](bool has, const char* field) {
+    if (has) fields.Add(field, absl::StrCat(field, " beside running; allowed: one of the two"));
+  };
+  refuse(message.has_running_sequences(), "running_sequences");
+  refuse(message.has_running_context_tokens(), "running_context_tokens");
+  refuse(message.has_remaining_output_tokens(), "remaining_output_tokens");
+  refuse(message.has_least_remaining_output_tokens(), "least_remaining_output_tokens");
+}
+
+// Sequences that are listed one by one: their number, their mean context, and what remains of each.
+void ReadRunning(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
+  const int count = message.running_size();
+  if (count == 0) return;
+  RefuseBeside(message, fields);
+  if (!fields.Size("running", count, kMostRunning)) return;
+  double context = 0;
+  double remaining = 0;
+  load.remaining_each.clear();
+  for (int i = 0; i < count; ++i) {
+    const v1::LiveLoad::RunningSequence& sequence = message.running(i);
+    const auto read = [&fields, i](const char* name, int value) {
+      if (value >= 0 && value <= kMaxTokens) return value;
+      return fields.Int(absl::StrCat("running[", i, "].", name), value, 0, kMaxTokens);
+    };
+    context += read("context_tokens", sequence.context_tokens());
+    load.remaining_each.push_back(read("remaining_output_tokens", sequence.remaining_output_tokens()));
+    remaining += load.remaining_each.back();
+  }
+  std::sort(load.remaining_each.begin(), load.remaining_each.end());
+  load.running_sequences = count;
+  load.running_context_tokens = context / count;
+  load.remaining_output_tokens = remaining / count;
+  load.least_remaining_output_tokens = load.remaining_each.front();
+}
+
+void ReadLeastRemaining(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
+  if (!message.has_least_remaining_output_tokens()) return;
+  const double least = message.least_remaining_output_tokens();
+  if (!message.has_remaining_output_tokens()) {
+    fields.Add("least_remaining_output_tokens",
+               "least_remaining_output_tokens without remaining_output_tokens; "
+               "allowed: beside it");
+    return;
+  }
+  load.least_remaining_output_tokens =
+      fields.Between("least_remaining_output_tokens", least, 0, load.remaining_output_tokens.value_or(0));
+}
+
 void ReadQueues(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
   if (message.has_queued_prefill_tokens()) {
     load.queued_prefill_tokens =
@@ -40,6 +90,11 @@ void ReadQueues(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& loa
   }
   if (message.has_free_kv_tokens())
     load.free_kv_tokens = fields.Count("free_kv_tokens", message.free_kv_tokens(), kMaxReplicaTokens);
+  if (!message.has_kv_cache_usage_ratio()) return;
+  load.kv_cache_usage = fields.Between("kv_cache_usage_ratio", message.kv_cache_usage_ratio(), 0, 1);
+  if (message.has_free_kv_tokens()) {
+    fields.Add("kv_cache_usage_ratio", "kv_cache_usage_ratio beside free_kv_tokens; allowed: one of the two");
+  }
 }
 
 void ReadLimits(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& load) {
@@ -62,6 +117,8 @@ void ReadLimits(const v1::LiveLoad& message, FieldChecker& fields, LiveLoad& loa
 LiveLoad ReadLiveLoad(const v1::LiveLoad& message, FieldChecker& fields) {
   LiveLoad load;
   ReadSequences(message, fields, load);
+  ReadLeastRemaining(message, fields, load);
+  ReadRunning(message, fields, load);
   ReadQueues(message, fields, load);
   ReadLimits(message, fields, load);
   return load;
@@ -78,12 +135,7 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
                                                      kLastSecond, ", the years 1 to 9999"));
     return absl::ZeroDuration();
   }
-  const absl::Time time = catalog::TimeOf(observed);
-  if (time > now + kClockSkew) {
-    fields.Add("time_observed", absl::StrCat("time_observed is ", absl::FormatDuration(time - now),
-                                             " in the future; allowed up to ", absl::FormatDuration(kClockSkew)));
-  }
-  return std::max(absl::ZeroDuration(), now - time);
+  return now - catalog::TimeOf(observed);
 }
 
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields) {

@@ -24,6 +24,44 @@ TEST(CompletionsTest, ByHand) {
   EXPECT_EQ(Completions(1, 20).Last(), 20);  // one alone
 }
 
+// Four with 20 left on average and 10 at least: gaps of 2 x 10 / 5 steps after the first 10.
+TEST(CompletionsTest, FromTheFewest) {
+  const Completions completions(4, 20, 10);
+  EXPECT_DOUBLE_EQ(completions.gap(), 4);
+  EXPECT_DOUBLE_EQ(completions.Last(), 26);
+  EXPECT_EQ(completions.Left(13.9), 4);
+  EXPECT_EQ(completions.Left(14), 3);
+  EXPECT_EQ(completions.Left(26), 0);
+  EXPECT_DOUBLE_EQ(completions.MeanLeft(0, 26), 20 * 4 / 26.0);
+  const Completions together(4, 20, 20);
+  EXPECT_EQ(together.Left(19.9), 4);
+  EXPECT_EQ(together.Left(20), 0);
+  EXPECT_DOUBLE_EQ(together.MeanLeft(0, 40), 2);
+}
+
+TEST(CompletionsTest, OneByOne) {
+  const std::vector<double> each = {2, 5, 5, 30};
+  const Completions completions(4, 10.5, 2, &each);
+  EXPECT_EQ(completions.Last(), 30);
+  EXPECT_EQ(completions.Left(1), 4);
+  EXPECT_EQ(completions.Left(2), 3);
+  EXPECT_EQ(completions.Left(5), 1);
+  EXPECT_EQ(completions.Left(30), 0);
+  EXPECT_DOUBLE_EQ(completions.MeanLeft(0, 30), 42 / 30.0);
+  EXPECT_DOUBLE_EQ(completions.MeanLeft(2, 5), 3);
+}
+
+// Sequences that are known one by one and end as those of a mean do give the same.
+TEST(CompletionsTest, OneByOneAndMeanAgree) {
+  const std::vector<double> each = {14, 18, 22, 26};
+  const Completions one_by_one(4, 20, 14, &each);
+  const Completions mean(4, 20, 10);
+  for (double steps = 0; steps < 40; steps += 0.5) {
+    EXPECT_EQ(one_by_one.Left(steps), mean.Left(steps)) << steps;
+    EXPECT_DOUBLE_EQ(one_by_one.MeanLeft(0, steps), mean.MeanLeft(0, steps)) << steps;
+  }
+}
+
 TEST(CompletionsTest, NoneOrNever) {
   EXPECT_EQ(Completions(0, 20).Last(), 0);
   EXPECT_EQ(Completions(0, {}).Last(), 0);
@@ -46,7 +84,7 @@ TEST(CompletionsTest, MoreSequencesOrTokensLastLonger) {
 double CountFreed(const SlotRelease& release, double steps) {
   double freed = release.joined * std::floor(steps / release.hold);
   for (int i = 1; i <= release.completions.running(); ++i) {
-    const double since = steps - i * release.completions.gap();
+    const double since = steps - release.completions.first() - i * release.completions.gap();
     if (since >= -1e-9) freed += std::floor(since / release.hold + 1e-9) + 1;
   }
   return freed;

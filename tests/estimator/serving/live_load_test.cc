@@ -117,9 +117,6 @@ TEST_F(LiveLoadTest, RunningSequencesEndWhilePromptsArePrefilled) {
 // The decode begins after step 9: seven steps beside three, three beside two.
 TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
-  const absl::Status status = Ask(Under(load), {}).status();
-  EXPECT_EQ(DetailOf(status).reason, Reason::kInvalidField) << status;
-  EXPECT_EQ(DetailOf(status).violations.at(0).field, "live_load.remaining_output_tokens");
   load.remaining_output_tokens = 20;
   const Estimate estimate = By(load);
   EXPECT_NEAR(estimate.ttft.time.value(), (8 * 4 + 3) * kRow + kPrompt, 1e-10);
@@ -127,6 +124,39 @@ TEST_F(LiveLoadTest, AFullBatchWaitsUntilOneEnds) {
   ASSERT_EQ(estimate.warnings.size(), 1u);
   EXPECT_EQ(estimate.warnings[0].field, "live_load.max_num_seqs");
   EXPECT_THAT(estimate.warnings[0].message, HasSubstr("waits until others have ended"));
+}
+
+// What remains is not stated: half of this request's 11 tokens, so that they end after 2.2, 4.4 steps and so on.
+TEST_F(LiveLoadTest, AFullBatchWithoutWhatRemainsIsTakenToBeHalfwayThrough) {
+  LiveLoad load{.running_sequences = 4, .running_context_tokens = 50, .max_num_seqs = 4};
+  const Estimate guessed = By(load);
+  ASSERT_EQ(guessed.warnings.size(), 2u);
+  EXPECT_EQ(guessed.warnings[1].field, "live_load.remaining_output_tokens");
+  EXPECT_THAT(guessed.warnings[1].message, HasSubstr("taken as half of this request's output, 5.5"));
+  load.remaining_output_tokens = 5.5;
+  EXPECT_EQ(guessed.ttft.time, By(load).ttft.time);
+  EXPECT_EQ(guessed.decode.time, By(load).decode.time);
+}
+
+// Four that all have 20 tokens left end together: 20 steps of four, then the prompt alone, and nobody beside the decode.
+TEST_F(LiveLoadTest, AFullBatchThatEndsTogetherIsWaitedForToItsEnd) {
+  LiveLoad load{.running_sequences = 4,
+                .running_context_tokens = 50,
+                .remaining_output_tokens = 20,
+                .least_remaining_output_tokens = 20,
+                .max_num_seqs = 4};
+  const Estimate together = By(load);
+  EXPECT_NEAR(together.ttft.time.value(), 20 * 4 * kRow + kPrompt, 1e-10);
+  EXPECT_NEAR(together.decode.time.value(), 10 * kRow, 1e-10);
+  load.remaining_each = {20, 20, 20, 20};
+  EXPECT_EQ(By(load).ttft.time, together.ttft.time);
+  // Known one by one: the first ends after 2 steps, and the others stay beside the prompt and the decode.
+  load.remaining_each = {2, 1000, 1000, 1000};
+  load.remaining_output_tokens = 3002 / 4.0;
+  load.least_remaining_output_tokens = 2;
+  const Estimate one = By(load);
+  EXPECT_NEAR(one.ttft.time.value(), (2 * 4 + 3) * kRow + kPrompt, 1e-10);
+  EXPECT_NEAR(one.decode.time.value(), 10 * 4 * kRow, 1e-10);
 }
 
 // 64 that have 325 tokens left end one every ten steps: one slot too few costs ten steps, two cost twenty.
