@@ -1,4 +1,4 @@
-// Whether an estimate meets a service level objective, and by how much.
+// Whether an estimate meets a service level objective, by how much, and how likely.
 #ifndef FORETOKEN_ESTIMATOR_METHODS_SLO_H_
 #define FORETOKEN_ESTIMATOR_METHODS_SLO_H_
 
@@ -8,8 +8,17 @@
 namespace foretoken {
 
 // Headroom is the smallest (bound - estimate) / bound over the stated bounds: 0.25 means that a quarter of the tightest
-// bound is left. A scenario is feasible if it is not negative. Without a bound: unspecified, no headroom.
-SloVerdict JudgeSlo(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2e);
+// bound is left. Probability is the smallest ProbabilityWithin over them, as if the errors of all metrics went
+// together; absent where one has no band. Feasible is an estimate whose headroom is not negative; by its band, one
+// whose upper end meets every bound, and marginal one that misses none with its lower end. Without a bound:
+// unspecified, nothing else.
+SloVerdict JudgeSlo(const Slo& slo, const TimeEstimate& ttft, const TimeEstimate& tpot, const TimeEstimate& e2e);
+
+// The probability that a time is at most `bound`, from its error band: log-normal, with the band's ends as the
+// quantiles (1 - coverage)/2 and (1 + coverage)/2.
+//
+// Example: a band of 1 s to 4 s with coverage 0.8 gives 0.5 at 2 s, 0.9 at 4 s and 0.1 at 1 s.
+double ProbabilityWithin(const Band& band, Seconds bound);
 
 }  // namespace foretoken
 

@@ -15,7 +15,7 @@ namespace foretoken {
 // Same order and numbers as foretoken.v1.Provenance, Bound, Verdict and WarningCode.
 enum class Provenance { kUnspecified, kCalibrated, kTransferred, kDatasheet, kSpeedOfLight };
 enum class Bound { kUnspecified, kCompute, kMemory, kCommunication, kHost, kQueueing };
-enum class Verdict { kUnspecified, kFeasible, kInfeasible, kUnknown };
+enum class Verdict { kUnspecified, kFeasible, kInfeasible, kUnknown, kMarginal };
 enum class WarningCode {
   kUnspecified,
   kPeakSubstituted,
@@ -134,6 +134,7 @@ struct KpiMetrics {
 struct SloVerdict {
   Verdict verdict = Verdict::kUnspecified;
   std::optional<double> headroom;
+  std::optional<double> probability;
 
   bool operator==(const SloVerdict&) const = default;
 };

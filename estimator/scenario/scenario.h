@@ -187,10 +187,13 @@ bool StatesPresent(const LiveLoad& load);
 // Whether the replica is idle and without limits, so that a request runs as if alone.
 bool IsIdle(const LiveLoad& load);
 
+enum class DecideBy { kPoint, kBand };
+
 struct Slo {
   std::optional<Seconds> max_ttft;
   std::optional<Seconds> max_tpot;
   std::optional<Seconds> max_e2e;
+  DecideBy decide_by = DecideBy::kPoint;
 };
 
 struct Calibration;

@@ -175,15 +175,21 @@ Failure WhyNot(const std::optional<Slo>& slo, const absl::StatusOr<Estimate>& es
   }
   Failure failure;
   double least = 0;
-  const auto consider = [&](const std::optional<Seconds>& allowed, Seconds found, Constraint term, const char* name) {
-    if (!allowed || (*allowed - found) / *allowed >= least) return;
+  const auto consider = [&](const std::optional<Seconds>& allowed, const TimeEstimate& time, Constraint term,
+                            const char* name) {
+    const bool by_band = slo->decide_by == DecideBy::kBand;
+    if (!allowed) return;
+    if (by_band && !time.band) failure = {term, absl::StrCat(name, " is not decided: the estimate has no error band")};
+    const Seconds found = by_band && time.band ? Seconds(time.band->high) : time.time;
+    if ((*allowed - found) / *allowed >= least) return;
     least = (*allowed - found) / *allowed;
-    failure = {term, absl::StrCat(name, " ", allowed->value(), " is missed: ", found.value())};
+    const char* what = by_band ? " is missed by the upper end of the error band: " : " is missed: ";
+    failure = {term, absl::StrCat(name, " ", allowed->value(), what, found.value())};
   };
   if (!slo) return failure;
-  consider(slo->max_ttft, estimate->ttft.time, Constraint::kTtft, "max_ttft_seconds");
-  consider(slo->max_tpot, estimate->tpot.time, Constraint::kTpot, "max_tpot_seconds");
-  consider(slo->max_e2e, estimate->e2e.time, Constraint::kE2e, "max_e2e_seconds");
+  consider(slo->max_ttft, estimate->ttft, Constraint::kTtft, "max_ttft_seconds");
+  consider(slo->max_tpot, estimate->tpot, Constraint::kTpot, "max_tpot_seconds");
+  consider(slo->max_e2e, estimate->e2e, Constraint::kE2e, "max_e2e_seconds");
   return failure;
 }
 

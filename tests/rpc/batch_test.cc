@@ -108,6 +108,8 @@ TEST_F(BatchTest, ACandidateThatSetsNothingIsTheBase) {
       *request.mutable_base() = base;
       replacement.set(*request.add_candidates());
       request.add_candidates();
+      // Beside a load, an idle one is another: AnIdleReplicaBesideALoadedOneServesAsItDoes.
+      if (request.candidates(0).has_live_load() && !base.has_live_load()) continue;
       const v1::BatchEstimateResponse response = MustEstimateBatch(request);
       ASSERT_EQ(response.results_size(), 2);
       EXPECT_EQ(response.results(1).estimate().SerializeAsString(), alone.estimate().SerializeAsString())
@@ -159,6 +161,7 @@ TEST_F(BatchTest, EachRankingHasAnOrderOfItsOwn) {
   EXPECT_THAT(by(v1::RANK_BY_TPOT), ElementsAre(3, 1, 0, 2, 4));
   EXPECT_THAT(by(v1::RANK_BY_E2E), ElementsAre(0, 2, 3, 1, 4));
   EXPECT_THAT(by(v1::RANK_BY_SLO_HEADROOM), ElementsAre(2, 0, 1, 3, 4));
+  EXPECT_THAT(by(v1::RANK_BY_SLO_PROBABILITY), ElementsAre(2, 0, 1, 3, 4));
 }
 
 }  // namespace

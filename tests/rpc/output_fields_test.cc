@@ -59,7 +59,7 @@ memory {
 }
 mbu: 181
 mfu: 182
-slo_verdict { verdict: VERDICT_INFEASIBLE headroom: -183 }
+slo_verdict { verdict: VERDICT_MARGINAL headroom: -183 probability: 184 }
 waves: 251
 devices: 252
 calibration_id: "a calibration"

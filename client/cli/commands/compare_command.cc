@@ -106,8 +106,7 @@ std::string CsvText(const v1::BatchEstimateResponse& response) {
 
 ExitCode Answer(const v1::BatchEstimateResponse& response) {
   for (const v1::CandidateResult& result : response.results()) {
-    const bool missed = result.estimate().slo_verdict().verdict() == v1::VERDICT_INFEASIBLE;
-    if (result.has_estimate() && !missed) return kOk;
+    if (result.has_estimate() && !MissesSlo(result.estimate())) return kOk;
   }
   return kNo;
 }
@@ -143,7 +142,7 @@ void AddCompare(CLI::App& app, Action& chosen) {
       ->expected(1, 1000)
       ->group("Question");
   command->add_option("--rank", options->rank, "Metric to rank by")
-      ->check(CLI::IsMember({"ttft", "tpot", "e2e", "slo_headroom"}))
+      ->check(CLI::IsMember({"ttft", "tpot", "e2e", "slo_headroom", "slo_probability"}))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

@@ -51,7 +51,7 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
                   << EstimateText(estimate, session.terminal) << TokensText(estimate)
                   << Footer(estimate, response->catalog_revision(), session.terminal);
   }
-  return estimate.slo_verdict().verdict() == v1::VERDICT_INFEASIBLE ? kNo : kOk;
+  return MissesSlo(estimate) ? kNo : kOk;
 }
 
 }  // namespace

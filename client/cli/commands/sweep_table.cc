@@ -23,7 +23,7 @@ constexpr int kFrontierRows = 30;
 std::string MetricText(const std::string& metric, double value) {
   if (absl::EndsWith(metric, "_seconds")) return FormatSeconds(value);
   if (absl::EndsWith(metric, "_bytes")) return FormatBytes(value);
-  if (metric == "mbu" || metric == "mfu" || metric == "slo_headroom") return FormatPercent(value);
+  if (metric == "mbu" || metric == "mfu" || metric.starts_with("slo_")) return FormatPercent(value);
   return FormatCount(value);
 }
 

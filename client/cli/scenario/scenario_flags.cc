@@ -137,7 +137,8 @@ constexpr Flag kLiveLoad[] = {
 
 constexpr Flag kSlo[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
                          {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
-                         {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"}};
+                         {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"},
+                         {"--decide-by", "slo.decide_by", "What the verdict compares with them"}};
 
 constexpr Group kGroups[] = {
     {"Question", kQuestion},
@@ -147,7 +148,7 @@ constexpr Group kGroups[] = {
     {"Disaggregated prefill (--tp and the other deployment flags then describe the decode pool)",
      kDisaggregatedPrefill},
     {"Live load (current state of the replica)", kLiveLoad},
-    {"SLO (exit 1 if it is missed)", kSlo},
+    {"SLO (exit 1 if it is missed, or by its error band may be)", kSlo},
 };
 
 const FieldDescriptor& FieldOf(const Flag& flag) { return *FindField(*v1::Scenario::descriptor(), flag.path); }

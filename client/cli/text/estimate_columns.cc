@@ -109,6 +109,7 @@ constexpr EstimateColumn kColumns[] = {
     {"calibration_id", "calibration_id"},
     {"calibration_age_seconds", "calibration_age"},
     {"live_load_age_seconds", "live_load_age"},
+    {"slo_probability", "slo_verdict.probability"},
 };
 
 std::string ScalarText(const Message& message, const FieldDescriptor& field) {

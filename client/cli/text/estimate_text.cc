@@ -98,8 +98,9 @@ std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
   const v1::SloVerdict& slo = estimate.slo_verdict();
   const Cell verdict = VerdictCell(estimate);
   return absl::StrCat("\n", terminal.Paint("SLO", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
-                      slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "", "\n",
-                      NeedsText(estimate));
+                      slo.has_headroom() ? absl::StrCat(", headroom ", FormatSignedPercent(slo.headroom())) : "",
+                      slo.has_probability() ? absl::StrCat(", probability ", FormatPercent(slo.probability())) : "",
+                      "\n", NeedsText(estimate));
 }
 
 std::string WarningsText(const v1::Estimate& estimate, const Terminal& terminal) {
@@ -129,12 +130,19 @@ std::string MemoryText(const std::string& title, const v1::MemoryUse& memory, co
 
 double SecondsOf(bool present, const v1::TimeEstimate& time) { return present ? time.seconds() : kUnknown; }
 
+bool MissesSlo(const v1::Estimate& estimate) {
+  const v1::Verdict verdict = estimate.slo_verdict().verdict();
+  return verdict == v1::VERDICT_INFEASIBLE || verdict == v1::VERDICT_MARGINAL;
+}
+
 Cell VerdictCell(const v1::Estimate& estimate) {
   switch (estimate.slo_verdict().verdict()) {
     case v1::VERDICT_FEASIBLE:
       return Cell("FEASIBLE", Look::kGood);
     case v1::VERDICT_INFEASIBLE:
       return Cell("INFEASIBLE", Look::kBad);
+    case v1::VERDICT_MARGINAL:
+      return Cell("MARGINAL", Look::kWarn);
     case v1::VERDICT_UNKNOWN:
       return Cell("UNKNOWN", Look::kWarn);
     default:

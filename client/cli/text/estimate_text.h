@@ -51,8 +51,11 @@ std::string RevisionText(const v1::CatalogRevision& revision);
 // "CALIBRATED"; "CALIBRATED/TRANSFERRED" if prefill and decode differ; empty if both are unspecified.
 std::string ProvenanceText(const v1::Estimate& estimate);
 
-// FEASIBLE, INFEASIBLE or UNKNOWN in its colour; "-" without an SLO.
+// FEASIBLE, INFEASIBLE, MARGINAL or UNKNOWN in its colour; "-" without an SLO.
 Cell VerdictCell(const v1::Estimate& estimate);
+
+// Whether an SLO is missed, or by the error band may be.
+bool MissesSlo(const v1::Estimate& estimate);
 
 // Seconds of a time; NaN if it is absent.
 double SecondsOf(bool present, const v1::TimeEstimate& time);

@@ -141,30 +141,44 @@ class CandidateReader {
   bool made_continuous_ = false;
 };
 
-// What a result is ranked by, lowest first; infinity: it has no such figure.
-double Rank(const v1::CandidateResult& result, v1::RankBy rank_by) {
-  constexpr double kLast = std::numeric_limits<double>::infinity();
-  if (!result.has_estimate()) return kLast;
+// What a result is ranked by, lowest first, and what decides between equal ones.
+struct Rank {
+  double first = 0;
+  double second = 0;
+  auto operator<=>(const Rank&) const = default;
+};
+
+constexpr double kLast = std::numeric_limits<double>::max();
+
+// A figure of which the largest is best; one that is not known is last.
+double Largest(bool known, double figure) { return known ? -figure : kLast; }
+
+Rank RankOf(const v1::CandidateResult& result, v1::RankBy rank_by) {
+  constexpr Rank kNone = {.first = std::numeric_limits<double>::infinity()};
+  if (!result.has_estimate()) return kNone;
   const v1::Estimate& estimate = result.estimate();
+  const v1::SloVerdict& slo = estimate.slo_verdict();
+  const double headroom = Largest(slo.has_headroom(), slo.headroom());
   switch (rank_by) {
     case v1::RANK_BY_TTFT:
-      return estimate.ttft().seconds();
+      return {estimate.ttft().seconds()};
     case v1::RANK_BY_TPOT:
-      return estimate.tpot().seconds();
+      return {estimate.tpot().seconds()};
     case v1::RANK_BY_E2E:
-      return estimate.e2e().seconds();
+      return {estimate.e2e().seconds()};
     case v1::RANK_BY_SLO_HEADROOM:
-      return estimate.slo_verdict().has_headroom() ? -estimate.slo_verdict().headroom()
-                                                   : std::numeric_limits<double>::max();
+      return {headroom};
+    case v1::RANK_BY_SLO_PROBABILITY:
+      return {Largest(slo.has_probability(), slo.probability()), headroom};
     default:
-      return kLast;
+      return kNone;
   }
 }
 
 void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
   if (rank_by == v1::RANK_BY_UNSPECIFIED) return;
-  std::vector<double> ranks;
-  for (const v1::CandidateResult& result : response.results()) ranks.push_back(Rank(result, rank_by));
+  std::vector<Rank> ranks;
+  for (const v1::CandidateResult& result : response.results()) ranks.push_back(RankOf(result, rank_by));
   response.mutable_ranking()->Resize(static_cast<int>(ranks.size()), 0);
   auto* ranking = response.mutable_ranking()->mutable_data();
   std::iota(ranking, ranking + ranks.size(), 0);

@@ -84,6 +84,7 @@ double CountOf(const Estimate& e) {
 double DecodeSteps(const Estimate& e) { return e.decode_steps; }
 
 double Headroom(const Estimate& e) { return e.slo ? Value(e.slo->headroom) : kUnknown; }
+double Probability(const Estimate& e) { return e.slo ? Value(e.slo->probability) : kUnknown; }
 
 using E = Estimate;
 using P = TimeParts;
@@ -200,6 +201,7 @@ constexpr MetricRow kRows[] = {
     {v1::METRIC_PREFILL_KV_TOKENS_CAPACITY, PerPoint(PrefillPoolOf<&MemoryUse::kv_tokens_capacity>)},
     {v1::METRIC_PREFILL_KV_BYTES_PER_TOKEN, PerPoint(PrefillPoolOf<&MemoryUse::kv_per_token>)},
     {v1::METRIC_PREFILL_COMPUTE_BOUND_BATCH, PerPoint(PrefillPoolOf<&MemoryUse::compute_bound_batch>)},
+    {v1::METRIC_SLO_PROBABILITY, PerPoint(Probability)},
 };
 
 // How many rows a metric has.

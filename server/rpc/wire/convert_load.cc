@@ -140,6 +140,9 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
 
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields) {
   Slo slo;
+  static_assert(v1::DecideBy_ARRAYSIZE == 3);
+  const int decide_by = fields.Enum("decide_by", message.decide_by(), v1::DecideBy_MAX);
+  slo.decide_by = decide_by == v1::DECIDE_BY_BAND ? DecideBy::kBand : DecideBy::kPoint;
   if (message.has_max_ttft_seconds()) {
     slo.max_ttft = Seconds(fields.Positive("max_ttft_seconds", message.max_ttft_seconds()));
   }

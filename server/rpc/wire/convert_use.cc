@@ -56,6 +56,29 @@ void WriteEnergyAndCost(const Estimate& estimate, v1::Estimate& message) {
   message.mutable_cost()->set_cost_per_million_output_tokens(estimate.cost->per_million_output_tokens);
 }
 
+v1::Verdict ToApi(Verdict verdict) {
+  static_assert(v1::Verdict_ARRAYSIZE == 5);
+  switch (verdict) {
+    case Verdict::kUnspecified:
+      return v1::VERDICT_UNSPECIFIED;
+    case Verdict::kFeasible:
+      return v1::VERDICT_FEASIBLE;
+    case Verdict::kInfeasible:
+      return v1::VERDICT_INFEASIBLE;
+    case Verdict::kUnknown:
+      return v1::VERDICT_UNKNOWN;
+    case Verdict::kMarginal:
+      return v1::VERDICT_MARGINAL;
+  }
+  return v1::VERDICT_UNSPECIFIED;
+}
+
+void WriteSlo(const SloVerdict& slo, v1::SloVerdict& message) {
+  message.set_verdict(ToApi(slo.verdict));
+  if (slo.headroom) message.set_headroom(*slo.headroom);
+  if (slo.probability) message.set_probability(*slo.probability);
+}
+
 }  // namespace
 
 void WriteUse(const Estimate& estimate, v1::Estimate& message) {
@@ -67,9 +90,7 @@ void WriteUse(const Estimate& estimate, v1::Estimate& message) {
   message.set_devices(estimate.devices);
   WriteSecondary(estimate, message);
   WriteEnergyAndCost(estimate, message);
-  if (!estimate.slo) return;
-  message.mutable_slo_verdict()->set_verdict(static_cast<v1::Verdict>(estimate.slo->verdict));
-  if (estimate.slo->headroom) message.mutable_slo_verdict()->set_headroom(*estimate.slo->headroom);
+  if (estimate.slo) WriteSlo(*estimate.slo, *message.mutable_slo_verdict());
 }
 
 }  // namespace foretoken::rpc

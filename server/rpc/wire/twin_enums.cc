@@ -53,20 +53,6 @@ constexpr v1::Bound TwinOf(Bound value) {
   return static_cast<v1::Bound>(kNone);
 }
 
-constexpr v1::Verdict TwinOf(Verdict value) {
-  switch (value) {
-    case Verdict::kUnspecified:
-      return v1::VERDICT_UNSPECIFIED;
-    case Verdict::kFeasible:
-      return v1::VERDICT_FEASIBLE;
-    case Verdict::kInfeasible:
-      return v1::VERDICT_INFEASIBLE;
-    case Verdict::kUnknown:
-      return v1::VERDICT_UNKNOWN;
-  }
-  return static_cast<v1::Verdict>(kNone);
-}
-
 constexpr v1::WarningCode TwinOf(WarningCode value) {
   switch (value) {
     case WarningCode::kUnspecified:
@@ -375,7 +361,6 @@ constexpr bool AreTwins(Ours first, int api_first, int api_size) {
 
 static_assert(AreTwins(Provenance::kUnspecified, v1::PROVENANCE_UNSPECIFIED, v1::Provenance_ARRAYSIZE));
 static_assert(AreTwins(Bound::kUnspecified, v1::BOUND_UNSPECIFIED, v1::Bound_ARRAYSIZE));
-static_assert(AreTwins(Verdict::kUnspecified, v1::VERDICT_UNSPECIFIED, v1::Verdict_ARRAYSIZE));
 static_assert(AreTwins(WarningCode::kUnspecified, v1::WARNING_CODE_UNSPECIFIED, v1::WarningCode_ARRAYSIZE));
 static_assert(AreTwins(DisaggregationLimit::kUnspecified, v1::DISAGGREGATED_LIMIT_UNSPECIFIED,
                        v1::DisaggregatedLimit_ARRAYSIZE));

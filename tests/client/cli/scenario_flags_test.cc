@@ -90,6 +90,7 @@ constexpr Case kCases[] = {
     {"--slo-ttft", "2", "slo { max_ttft_seconds: 2 }"},
     {"--slo-tpot", "2", "slo { max_tpot_seconds: 2 }"},
     {"--slo-e2e", "2", "slo { max_e2e_seconds: 2 }"},
+    {"--decide-by", "band", "slo { decide_by: DECIDE_BY_BAND }"},
 };
 
 TEST(ScenarioFlagsTest, EachFlagIsAFieldOfItsOwn) {
