@@ -239,6 +239,7 @@ void WriteStudy(const std::vector<Case>& cases, const std::vector<std::string>& 
     for (const auto& [name, svg] : Plots(c)) Write(absl::StrCat(paths.study, "/", name), svg);
   }
   Write(paths.study + "/bands.csv", BandsCsv(cases));
+  Write(paths.study + "/reliability.csv", ReliabilityCsv(cases));
   Write(paths.study + "/priors.csv", PriorsCsv(rows));
   Write(paths.study + "/kernels.csv", KernelsCsv(kernels));
   Write(paths.study + "/rejected.txt", absl::StrJoin(rejected, "\n") + "\n");

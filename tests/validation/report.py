@@ -159,6 +159,16 @@ def band_table():
                    *(cells[case, metric] for metric in scores.METRICS)] for case in cases))
 
 
+def reliability_table():
+    """A line a case and metric: what was met of the questions with about 10, 30, 50, 70 and 90%."""
+    rows = {}
+    for row in rows_of("reliability.csv"):
+        rows.setdefault((row["case"], row["metric"]), []).append(
+            f"{percent(row['probability_percent'])} / {percent(row['met_percent'])}")
+    return table(["what the fits had not seen", "metric", "a fifth", "two fifths", "three", "four", "five"],
+                 ([CASES[case], metric.upper(), *cells] for (case, metric), cells in rows.items() if len(cells) == 5))
+
+
 def kernel_table():
     """By format: the mean over GPUs and engines."""
     formats = {}
@@ -207,8 +217,8 @@ def details():
 
 
 PLACEHOLDERS = {function.__name__: function for function in (
-    error, refused, coverage, measurements, lookup_table, case_table, peer_table, readme_peer_table, band_table, kernel_table,
-    prior_table,    rejected, details)}
+    error, refused, coverage, measurements, lookup_table, case_table, peer_table, readme_peer_table, band_table, reliability_table,
+    kernel_table, prior_table, rejected, details)}
 
 
 def value(placeholder):

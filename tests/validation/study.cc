@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tests/validation/plot.h"
+#include "tests/validation/reliability.h"
 
 namespace foretoken::validation {
 namespace {
@@ -56,6 +57,20 @@ std::string PredictionsCsv(const std::vector<Case>& cases) {
       "predicted_ttft_s,predicted_tpot_s,predicted_e2e_s\n";
   for (const Case& c : cases) {
     for (const Prediction& prediction : c.predictions) absl::StrAppend(&csv, PredictionLine(c, prediction));
+  }
+  return csv;
+}
+
+std::string ReliabilityCsv(const std::vector<Case>& cases) {
+  std::string csv = "case,metric,probability_percent,met_percent,questions\n";
+  for (const Case& c : cases) {
+    if (!c.bands) continue;
+    for (int metric = 0; metric < kNumMetrics; ++metric) {
+      for (const ReliabilityBin& bin : ReliabilityOf(c.predictions, metric, *c.bands)) {
+        absl::StrAppendFormat(&csv, "%s,%s,%.0f,%.0f,%d\n", c.name, kFiles[metric], 100 * bin.probability,
+                              100 * bin.met, bin.questions);
+      }
+    }
   }
   return csv;
 }

@@ -29,6 +29,10 @@ std::string PredictionsCsv(const std::vector<Case>& cases);
 // out, and the limits of the band that ships. Blank: too few measurements to test, or no band ships.
 std::string BandsCsv(const std::vector<Case>& cases);
 
+// CSV, one line for each case with bands, each metric and each part of the probabilities: their mean, and the share of
+// measurements within the bound, in percent.
+std::string ReliabilityCsv(const std::vector<Case>& cases);
+
 }  // namespace foretoken::validation
 
 #endif  // FORETOKEN_TESTS_VALIDATION_STUDY_H_
