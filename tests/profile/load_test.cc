@@ -9,6 +9,7 @@
 
 #include "client/cli/profile/discovery.h"
 #include "client/cli/profile/endpoint.h"
+#include "client/cli/profile/local_device.h"
 #include "client/cli/profile/outcome.h"
 #include "tests/profile/fake_endpoint.h"
 
@@ -214,6 +215,15 @@ TEST_F(LoadTest, AServerThatIsNotThereIsNamed) {
   const absl::Status status = Discover(http_, "http://127.0.0.1:1").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("http://127.0.0.1:1/v1/models"));
+}
+
+TEST(LocalDeviceTest, CountsTheNames) {
+  EXPECT_EQ(CountedNames("NVIDIA H100\nNVIDIA L4\n NVIDIA H100 \n\n"), "2 x NVIDIA H100, 1 x NVIDIA L4");
+  EXPECT_EQ(CountedNames(""), "");
+  EXPECT_TRUE(IsLocal("http://127.0.0.1:8000"));
+  EXPECT_TRUE(IsLocal("http://localhost:8000/v1"));
+  EXPECT_FALSE(IsLocal("http://gpu-7:8000"));
+  EXPECT_FALSE(IsLocal("http://192.168.0.1/127."));
 }
 
 TEST(EndpointUrlTest, TakesAServerAndRefusesTheRest) {

@@ -12,6 +12,7 @@
 #include "client/cli/entries/registration.h"
 #include "client/cli/profile/discovery.h"
 #include "client/cli/profile/endpoint.h"
+#include "client/cli/profile/local_device.h"
 #include "client/cli/profile/plan.h"
 #include "client/cli/profile/profiler.h"
 #include "client/cli/profile/requests_csv.h"
@@ -86,6 +87,8 @@ std::string SetupText(const Job& job) {
   const ProfiledSystem& system = setup.system;
   std::string text = absl::StrCat(system.model_id, " on ", system.hardware_id, ", ", system.deployment.engine(), "\n",
                                   job.options.endpoint, " tells: ", absl::StrJoin(setup.told, ", "), "\n");
+  const std::string device = IsLocal(job.options.endpoint) ? LocalDevice() : "";
+  if (!device.empty()) absl::StrAppend(&text, "this machine has ", device, "\n");
   if (!setup.absent.empty()) {
     absl::StrAppend(&text,
                     "neither told nor given, so that estimates take their default: ", absl::StrJoin(setup.absent, ", "),
