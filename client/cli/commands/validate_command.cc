@@ -59,6 +59,7 @@ Input ReadAll(const Options& options, const Session& session) {
     const absl::StatusOr<MeasurementFile> file = ReadFile(name, session.in);
     if (file.ok()) {
       AddFile(*file, input);
+      session.err << NoteOfUnused(name, *file);
     } else {
       ++input.bad_files;
       session.err << client::Printable(std::string(file.status().message())) << "\n";

@@ -7,42 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/text/csv.h"
 #include "client/cli/text/enum_text.h"
+#include "client/cli/validation/measurement_writer.h"
 #include "client/cli/validation/row_reader.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
-
-const std::vector<std::string>& Known() {
-  static const auto& columns = *new std::vector<std::string>{"hardware",
-                                                             "model",
-                                                             "engine",
-                                                             "engine_version",
-                                                             "tensor_parallel",
-                                                             "pipeline_parallel",
-                                                             "expert_parallel",
-                                                             "data_parallel",
-                                                             "weight_dtype",
-                                                             "activation_dtype",
-                                                             "kv_cache_dtype",
-                                                             "batching",
-                                                             "batch_size",
-                                                             "request_rate",
-                                                             "prompt_tokens",
-                                                             "output_tokens",
-                                                             "ttft_s",
-                                                             "tpot_s",
-                                                             "e2e_s",
-                                                             "prefill_chunk_tokens",
-                                                             "memory_utilization",
-                                                             "source",
-                                                             "requests",
-                                                             "prompt_tokens_min",
-                                                             "output_tokens_min",
-                                                             "max_num_batched_tokens",
-                                                             "max_num_seqs",
-                                                             "scheduler"};
-  return columns;
-}
 
 constexpr const char* kNeeded[] = {"hardware", "model", "batch_size", "prompt_tokens", "output_tokens"};
 
@@ -107,11 +77,32 @@ v1::ProfileSample ReadSample(RowReader& row) {
   return sample;
 }
 
+std::map<std::string, double> ReadPercentiles(RowReader& row) {
+  std::map<std::string, double> percentiles;
+  for (const std::string& column : PercentileColumns()) {
+    if (const auto time = row.Time(column)) percentiles[column] = *time;
+  }
+  return percentiles;
+}
+
+std::vector<std::string> MakePercentileColumns() {
+  std::vector<std::string> columns;
+  for (const char* metric : {"ttft", "tpot", "itl", "e2e"}) {
+    for (const int percent : {50, 90, 95, 99}) columns.push_back(absl::StrCat(metric, "_p", percent, "_s"));
+  }
+  return columns;
+}
+
 }  // namespace
+
+const std::vector<std::string>& PercentileColumns() {
+  static const auto& columns = *new std::vector<std::string>(MakePercentileColumns());
+  return columns;
+}
 
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in) {
   CsvReader reader(in);
-  const absl::StatusOr<CsvRecord> header = ReadHeader(file, Known(), kNeeded, reader);
+  const absl::StatusOr<CsvRecord> header = ReadHeader(file, MeasurementColumns(), kNeeded, reader);
   if (!header.ok()) return header.status();
   MeasurementFile result{.columns = header->cells, .rows = {}};
   while (const std::optional<CsvRecord> record = reader.Next()) {
@@ -121,13 +112,25 @@ absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::i
                             .cells = record->cells,
                             .hardware_id = row.Required("hardware"),
                             .sample = ReadSample(row),
-                            .status = {}};
+                            .status = {},
+                            .source = row.Text("source"),
+                            .percentiles = ReadPercentiles(row)};
     const absl::Status quotes = CheckQuotes(*record);
     measurement.status = quotes.ok() ? row.status() : quotes;
     result.rows.push_back(std::move(measurement));
   }
   if (result.rows.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": no rows below the header"));
   return result;
+}
+
+std::string NoteOfUnused(const std::string& file, const MeasurementFile& read) {
+  std::vector<std::string> unused;
+  for (const std::string& column : PercentileColumns()) {
+    const auto has = [&column](const Measurement& row) { return row.percentiles.contains(column); };
+    if (std::any_of(read.rows.begin(), read.rows.end(), has)) unused.push_back(column);
+  }
+  if (unused.empty()) return "";
+  return client::Printable(absl::StrCat("note: ", file, ": no estimate uses ", absl::StrJoin(unused, ", "))) + "\n";
 }
 
 std::string Place(const Measurement& row) { return absl::StrCat(row.file, ":", row.line); }

@@ -11,10 +11,13 @@
 //   requests                              of the whole run
 //   max_num_seqs, scheduler               of the engine
 //   max_num_batched_tokens                the prefill chunk, where prefill_chunk_tokens is blank
+//   ttft_p50_s, ttft_p90_s, ttft_p95_s, ttft_p99_s, likewise of tpot, itl and e2e
+//                                         percentiles over requests (itl: over tokens), seconds; no estimate uses them
 #ifndef FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 #define FORETOKEN_CLIENT_CLI_VALIDATION_MEASUREMENTS_H_
 
 #include <istream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,8 @@ struct Measurement {
   std::string hardware_id;
   v1::ProfileSample sample;  // configuration and measured times
   absl::Status status;       // why the row cannot be read; it then has file, line and cells only
+  std::string source = {};
+  std::map<std::string, double> percentiles = {};  // column, such as "ttft_p50_s", to seconds
 };
 
 // One file.
@@ -43,6 +48,12 @@ struct MeasurementFile {
 // Reads every row, also those that cannot be read. `file` is the name in messages.
 // Errors: INVALID_ARGUMENT: columns are unknown, repeated or missing (all are named), or there is no row.
 absl::StatusOr<MeasurementFile> ReadMeasurements(const std::string& file, std::istream& in);
+
+// The columns of percentiles.
+const std::vector<std::string>& PercentileColumns();
+
+// A line for the error stream that names the columns with values that no estimate uses; empty: there is none.
+std::string NoteOfUnused(const std::string& file, const MeasurementFile& read);
 
 // "argonne.csv:12".
 std::string Place(const Measurement& row);

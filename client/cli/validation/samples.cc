@@ -54,6 +54,7 @@ absl::StatusOr<std::vector<Measurement>> ReadRuns(const std::string& file, const
   absl::StatusOr<MeasurementFile> measured = ReadMeasurements(file, stream);
   if (!measured.ok()) return measured.status();
   if (absl::Status status = CheckRead(measured->rows); !status.ok()) return status;
+  session.err << NoteOfUnused(file, *measured);
   return std::move(measured->rows);
 }
 
