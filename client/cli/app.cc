@@ -56,6 +56,7 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddSolve(app, chosen);
   AddSimulate(app, chosen);
   AddValidate(app, chosen);
+  AddImport(app, chosen);
   AddList(app, chosen);
   AddGet(app, chosen);
   AddRegisterHardware(app, chosen);

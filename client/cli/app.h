@@ -7,6 +7,7 @@
 //   scenario     flags and files to messages
 //   huggingface  config.json to a model
 //   validation   measurements, predictions, errors
+//   import       benchmark files of other tools
 //   commands     one file per command
 #ifndef FORETOKEN_CLIENT_CLI_APP_H_
 #define FORETOKEN_CLIENT_CLI_APP_H_

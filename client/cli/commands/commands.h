@@ -20,6 +20,7 @@ void AddSweep(CLI::App& app, Action& chosen);             // a grid
 void AddSolve(CLI::App& app, Action& chosen);             // the largest batch, highest rate, ... that meets an SLO
 void AddSimulate(CLI::App& app, Action& chosen);          // percentiles of a simulated engine
 void AddValidate(CLI::App& app, Action& chosen);          // predictions against measurements
+void AddImport(CLI::App& app, Action& chosen);            // benchmark files of other tools as measurements
 void AddList(CLI::App& app, Action& chosen);              // the catalog
 void AddGet(CLI::App& app, Action& chosen);               // one entry
 void AddRegisterHardware(CLI::App& app, Action& chosen);  // writes
