@@ -28,26 +28,30 @@ size_t EndOfString(std::string_view text, size_t from) {
   return text.size();
 }
 
-// Puts quotes around Infinity, -Infinity and NaN where they stand outside of strings.
+// "-Infinity", "Infinity" or "NaN" at `from`; empty: none of them.
+std::string_view NonFiniteAt(std::string_view text, size_t from) {
+  for (const std::string_view name : {"-Infinity", "Infinity", "NaN"}) {
+    if (text[from] == name[0] && text.substr(from, name.size()) == name) return name;
+  }
+  return {};
+}
+
+// Puts quotes around them where they stand outside of strings.
 std::string QuoteNonFinite(std::string_view text) {
   std::string quoted;
   quoted.reserve(text.size());
+  size_t done = 0;
   for (size_t i = 0; i < text.size();) {
-    size_t end = i + 1;
-    if (text[i] == '"') end = EndOfString(text, i);
-    std::string_view word;
-    for (const std::string_view name : {"-Infinity", "Infinity", "NaN"}) {
-      if (text.substr(i, name.size()) == name) word = name;
+    const std::string_view name = NonFiniteAt(text, i);
+    if (name.empty()) {
+      i = text[i] == '"' ? EndOfString(text, i) : i + 1;
+      continue;
     }
-    if (word.empty()) {
-      quoted += text.substr(i, end - i);
-    } else {
-      absl::StrAppend(&quoted, "\"", absl::string_view(word.data(), word.size()), "\"");
-      end = i + word.size();
-    }
-    i = end;
+    quoted.append(text.substr(done, i - done)).append("\"").append(name).append("\"");
+    i += name.size();
+    done = i;
   }
-  return quoted;
+  return quoted.append(text.substr(done));
 }
 
 // Objects and arrays that are open at once at most.

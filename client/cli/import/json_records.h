@@ -16,7 +16,7 @@
 
 namespace foretoken::cli {
 
-// Bytes of a file at most: its fields take about 30 times as much memory.
+// Bytes of a file at most: its fields take up to 40 times as much memory.
 inline constexpr size_t kMostImportBytes = size_t{16} << 20;
 // Records of a file at most.
 inline constexpr size_t kMostRecords = 10'000;
