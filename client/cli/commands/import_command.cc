@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/import/import_flags.h"
 #include "client/cli/import/import_format.h"
@@ -99,10 +100,12 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   return kOk;
 }
 
-std::vector<std::string> FormatNames() {
+// What is wrong with the name of a format; empty: nothing.
+std::string CheckFormat(const std::string& text) {
+  if (FindImportFormat(text) != nullptr) return "";
   std::vector<std::string> names;
   for (const ImportFormat& format : ImportFormats()) names.emplace_back(format.name);
-  return names;
+  return absl::StrCat("\"", text, "\"; allowed: ", absl::StrJoin(names, ", "));
 }
 
 std::string Footer() {
@@ -127,7 +130,7 @@ void AddImport(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   command->add_option("FORMAT", options->format, "Which tool wrote the files; see below")
       ->required()
-      ->check(CLI::IsMember(FormatNames()));
+      ->check(CheckFormat, "");
   command->add_option("FILE", options->files, "Its files, - for standard input")->required();
   options->flags.AddTo(*command);
   command->add_option("--ignore-field", options->ignored, "Field of the files that is read as absent")

@@ -251,6 +251,12 @@ TEST(ImportCommandTest, FaultsSayFileLineFieldAndFlag) {
   }
 }
 
+TEST(ImportCommandTest, AFormatThatIsNotThereIsAnsweredWithThoseThatAre) {
+  const CliResult result = Import("nope", "-", kAll, "{}");
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, HasSubstr("FORMAT: \"nope\"; allowed: vllm-bench-serve, vllm-bench-latency, "));
+}
+
 TEST(ImportCommandTest, AnIgnoredFieldIsAbsent) {
   const std::string run = R"({"completed": 4, "max_concurrency": 2, "request_rate": 3, "total_input_tokens": 40,
                               "total_output_tokens": 8, "mean_ttft_ms": 5})";
