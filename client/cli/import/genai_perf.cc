@@ -95,6 +95,7 @@ void ReadAiperf(FieldReader& fields, ImportedRun& run) {
               fields, run);
   ReadMetrics(fields, run);
   fields.MustBeOff("was_cancelled", "the run did not end");
+  if (fields.Shown("is_complete") == "false") fields.AddFault("is_complete", "false; the run did not end");
 }
 
 }  // namespace foretoken::cli

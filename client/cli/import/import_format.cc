@@ -55,16 +55,18 @@ std::vector<LostFields> LostOfTrtllm() {
 }
 
 std::vector<LostFields> LostOfGenaiPerf() {
-  return {{kThroughput, {"*_throughput", "*_throughput_per_user"}},
-          {kSpread, {"*.min", "*.max", "*.std", "*.p1", "*.p5", "*.p10", "*.p25", "*.p75", "*.count", "*.sum"}},
-          {"percentiles of lengths", {"*_sequence_length.*"}},
-          {"other times",
-           {"time_to_second_token", "time_to_first_output_token", "inter_chunk_latency", "*_duration", "*_latency",
-            "http_req_*"}},
-          {kSettings, {"input_config.*", "run_info", "telemetry_data", "telemetry_stats", "sessions"}},
-          {kLabels, {"schema_version", "aiperf_version", "benchmark_id", "start_time", "end_time", "*_timestamp"}},
-          {"requests that failed", {"error_request_count", "error_summary"}},
-          {kTotals, {"*_count", "*_tokens", "*_length"}}};
+  return {
+      {kThroughput, {"*_throughput", "*_throughput_per_user"}},
+      {kSpread, {"*.min", "*.max", "*.std", "*.p1", "*.p5", "*.p10", "*.p25", "*.p75", "*.count", "*.sum"}},
+      {"percentiles of lengths", {"*_sequence_length.*"}},
+      {"other times",
+       {"time_to_second_token", "time_to_first_output_token", "inter_chunk_latency", "*_duration", "*_latency",
+        "http_req_*"}},
+      {kSettings, {"input_config.*", "run_info", "telemetry_data", "telemetry_stats", "sessions"}},
+      {kLabels, {"schema_version", "aiperf_version", "benchmark_id", "start_time", "end_time", "*_timestamp"}},
+      {"requests that failed", {"error_request_count", "error_summary", "request_error_rate"}},
+      {"checks of the tool", {"*_pct", "is_complete"}},
+      {kTotals, {"*_count", "*_tokens", "*_length", "*_concurrency", "tokens_in_flight", "total_isl", "total_osl"}}};
 }
 
 std::vector<LostFields> LostOfLlamaBench() {

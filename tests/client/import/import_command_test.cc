@@ -94,6 +94,15 @@ TEST(ImportCommandTest, EachSampleGivesItsRows) {
        "tpot_p90_s,tpot_p95_s,tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
        "gpu-a,small,vllm,0.11.0,1,bf16,continuous,1,2,256,64,0.1955,0.0385,2.6205,0.175,0.25,0.2525,0.25625,0.038,"
        "0.042,0.044,0.048,2.56875,3,3.2,3.375,aiperf aiperf.json:1\n"},
+      // As the tool wrote it: "time_to_first_token": {"avg": 28.5456031875, ...} milliseconds.
+      {"aiperf", "aiperf-run.json", kAll,
+       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
+       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
+       "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
+       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.0285456031875,0.005190457800000001,0.1064024701875,"
+       "0.0291520895,0.033903279999999994,0.034938452499999995,0.0368386225,0.0050810388,0.0055118053666666665,"
+       "0.0055884394999999995,0.0056969362200000005,0.106451341,0.112570943,0.11409209799999999,0.1155769876,"
+       "aiperf aiperf-run.json:1\n"},
       // 128 tokens in 1.076767744 s.
       {"llama-bench", "llama-bench.json", With(gpu, {"--tp", "1"}),
        "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,kv_cache_dtype,prefill_chunk_tokens,batching,"
@@ -296,6 +305,7 @@ TEST(ImportCommandTest, EachFormatRefusesWhatARowCannotSay) {
       {"genai-perf", R"({"input_sequence_length": {"unit": "words", "avg": 1}})",
        "input_sequence_length.unit \"words\"; allowed: tokens"},
       {"aiperf", R"({"was_cancelled": true})", "was_cancelled true; the run did not end"},
+      {"aiperf", R"({"is_complete": false})", "is_complete false; the run did not end"},
       {"llama-bench", R"([{}, {"n_gpu_layers": 10}])", "-:1: [1].n_gpu_layers 10; other layers stay on the host"},
       {"llama-bench", R"({"no_kv_offload": true})", "no_kv_offload true; a row has all of the model on devices"},
       {"llama-bench", R"({"type_k": "q8_0", "type_v": "f16"})", "type_k \"q8_0\", type_v \"f16\"; allowed: the same"},
