@@ -57,6 +57,7 @@ void AddCommands(CLI::App& app, Action& chosen) {
   AddSimulate(app, chosen);
   AddValidate(app, chosen);
   AddProfile(app, chosen);
+  AddImport(app, chosen);
   AddList(app, chosen);
   AddGet(app, chosen);
   AddRegisterHardware(app, chosen);

@@ -7,6 +7,7 @@
 //   scenario     flags and files to messages
 //   huggingface  config.json to a model
 //   validation   measurements, predictions, errors
+//   import       benchmark files of other tools
 //   profile      an inference server driven and measured
 //   entries      what commands that read and write the catalog share
 //   commands     one file per command

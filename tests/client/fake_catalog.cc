@@ -72,8 +72,10 @@ grpc::Status FakeCatalog::RegisterModel(grpc::ServerContext* context, const v1::
 grpc::Status FakeCatalog::GetModel(grpc::ServerContext*, const v1::GetModelRequest* request,
                                    v1::GetModelResponse* response) {
   last_get_model = *request;
+  const bool alias = request->model_id().find('/') != std::string::npos;
+  if (alias && request->model_id() != "org/small") return {grpc::StatusCode::NOT_FOUND, "unknown model"};
   *response->mutable_entry() = model;
-  response->mutable_entry()->mutable_spec()->set_id(request->model_id());
+  response->mutable_entry()->mutable_spec()->set_id(alias ? "small" : request->model_id());
   SetRevision(response->mutable_catalog_revision());
   return grpc::Status::OK;
 }

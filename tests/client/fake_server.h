@@ -57,6 +57,7 @@ class FakeCatalog : public v1::CatalogService::Service {
                                 v1::RegisterHardwareResponse* response) override;
   grpc::Status RegisterModel(grpc::ServerContext* context, const v1::RegisterModelRequest* request,
                              v1::RegisterModelResponse* response) override;
+  // A name with a slash is an alias: "org/small" is small, any other is NOT_FOUND.
   grpc::Status GetModel(grpc::ServerContext* context, const v1::GetModelRequest* request,
                         v1::GetModelResponse* response) override;
   grpc::Status GetCalibration(grpc::ServerContext* context, const v1::GetCalibrationRequest* request,

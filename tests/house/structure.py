@@ -20,7 +20,7 @@ ORDER = {
     "estimator": ("base", "scenario", "step", "phases", "serving", "simulation", "methods", "search", "fit"),
     "server/catalog": ("spec", "store", "entries", ""),
     "server/rpc": ("wire", "estimate", "sweep", "solve", "simulate", "register", "catalog", ""),
-    "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "profile", "entries", "commands", ""),
+    "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "import", "profile", "entries", "commands", ""),
 }
 PRODUCT = ("text", "estimator", "server", "client")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

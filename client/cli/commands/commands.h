@@ -21,6 +21,7 @@ void AddSolve(CLI::App& app, Action& chosen);             // the largest batch, 
 void AddSimulate(CLI::App& app, Action& chosen);          // percentiles of a simulated engine
 void AddValidate(CLI::App& app, Action& chosen);          // predictions against measurements
 void AddProfile(CLI::App& app, Action& chosen);           // measures an inference server
+void AddImport(CLI::App& app, Action& chosen);            // benchmark files of other tools as measurements
 void AddList(CLI::App& app, Action& chosen);              // the catalog
 void AddGet(CLI::App& app, Action& chosen);               // one entry
 void AddRegisterHardware(CLI::App& app, Action& chosen);  // writes

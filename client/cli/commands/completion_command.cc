@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/import/import_format.h"
 
 namespace foretoken::cli {
 namespace {
@@ -21,7 +22,7 @@ _foretoken() {
     --model) kind=models ;;
     --hardware) kind=hardware ;;
     --output) words='text json csv' ;;
-    --scenario|--samples|--kernels|--baseline|--spec) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario|--samples|--kernels|--baseline|--spec|--out) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
   if [ -z "$words$kind" ]; then
     if [ "$COMP_CWORD" = 1 ]; then words='@COMMANDS@'
@@ -36,7 +37,8 @@ _foretoken() {
         delete:2|revisions:2|rollback:2) words='hardware model' ;;
         get:3|delete:3|revisions:3|rollback:3) kind=$(_foretoken_kind $prev) ;;
         completion:2) words='bash zsh fish' ;;
-        validate:*|fit:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        import:2) words='@FORMATS@' ;;
+        validate:*|fit:*|import:*|register-hardware:*|register-model:*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
       esac
     fi
   fi
@@ -69,18 +71,23 @@ complete -c foretoken -n '__foretoken_at 2 list' -a 'hardware models calibration
 complete -c foretoken -n '__foretoken_at 2 get delete revisions rollback' -a 'hardware model'
 complete -c foretoken -n '__foretoken_at 2 get' -a 'calibration'
 complete -c foretoken -n '__foretoken_at 2 completion' -a 'bash zsh fish'
+complete -c foretoken -n '__foretoken_at 2 import' -a '@FORMATS@'
 complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains hardware (commandline -opc)' -a '(__foretoken_ids hardware)'
 complete -c foretoken -n '__foretoken_at 3 get delete revisions rollback; and contains model (commandline -opc)' -a '(__foretoken_ids models)'
 complete -c foretoken -n '__foretoken_at 3 get; and contains calibration (commandline -opc)' -a '(__foretoken_ids calibrations)'
-complete -c foretoken -n '__fish_seen_subcommand_from validate fit register-hardware register-model' -F
+complete -c foretoken -n '__fish_seen_subcommand_from validate fit import register-hardware register-model' -F
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'
 )";
 
+std::string Formats() {
+  return absl::StrJoin(ImportFormats(), " ", [](std::string* out, const ImportFormat& one) { *out += one.name; });
+}
+
 std::string Script(const std::string& shell, const std::string& commands) {
-  const std::string bash = absl::StrReplaceAll(kBash, {{"@COMMANDS@", commands}});
+  const std::string bash = absl::StrReplaceAll(kBash, {{"@COMMANDS@", commands}, {"@FORMATS@", Formats()}});
   if (shell == "bash") return bash;
   if (shell == "zsh") return absl::StrReplaceAll(kZsh, {{"@BASH@", bash}});
-  return absl::StrReplaceAll(kFish, {{"@COMMANDS@", commands}});
+  return absl::StrReplaceAll(kFish, {{"@COMMANDS@", commands}, {"@FORMATS@", Formats()}});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/cli/terminal/exit_code.h"
 #include "tests/client/cli/run_cli.h"
 
@@ -99,6 +101,23 @@ TEST_F(HostileTextTest, OfArguments) {
   ExpectClean({"rollback", "hardware", hostile, "--revision", "5"});
   ExpectClean({"sweep", "small", "gpu-a", "--prompt", "10", "--output-tokens", "11", "--axis", hostile + "=1,2"});
   EXPECT_THAT(seen_, HasSubstr("\\x1b[31m"));
+}
+
+TEST_F(HostileTextTest, OfBenchmarkFiles) {
+  const std::string hostile = "a\\u001b[31m\\r\\u009b2J\\u202eb";  // as JSON writes kHostile
+  const std::string run = R"({"completed": 2, "max_concurrency": 1, "total_input_tokens": 4, "total_output_tokens": 4,
+                              "mean_ttft_ms": 5, "model_id": "$", "$": 7})";
+  const TemporaryFile good("good.json", absl::StrReplaceAll(run, {{"$", hostile}}));
+  const TemporaryFile bad("bad.json", absl::StrReplaceAll(R"({"request_rate": "$"})", {{"$", hostile}}));
+  const TemporaryFile cut("cut.json", absl::StrReplaceAll(R"({"$)", {{"$", kHostile}}));
+  const TemporaryFile table("table.md", absl::StrCat("| model | test | t/s |\n| m | ", kHostile, " | 3 |\n"));
+  ExpectClean({"import", "vllm-bench-serve", good.path()});
+  ExpectClean({"import", "vllm-bench-serve", good.path(), "--hardware", "gpu-a", "--model", "small", "--engine",
+               "vllm@1", "--tp", "1", "--weight-dtype", "bf16"});
+  ExpectClean({"import", "vllm-bench-serve", bad.path()});
+  ExpectClean({"import", "vllm-bench-serve", cut.path()});
+  ExpectClean({"import", "llama-bench", table.path()});
+  EXPECT_THAT(seen_, HasSubstr("note: unknown fields: a\\x1b[31m"));
 }
 
 }  // namespace
