@@ -102,8 +102,16 @@ class Engine:
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
 
+    def pause(self):
+        """Idle workers take a percent or two of the core each, so those that are not asked stand still."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self.process.pid, signal.SIGCONT)
+
     def stop(self):
         if self.process.poll() is None:
+            self.resume()
             os.killpg(self.process.pid, signal.SIGTERM)
             try:
                 self.process.wait(timeout=30)

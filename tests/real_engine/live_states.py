@@ -15,13 +15,13 @@ import time
 
 from engine import MAX_NUM_SEQS
 from record import Machine, now, reference
-from requests_client import Request
+from requests_client import Request, random_prompt
 
 STATE_COLUMNS = [
     "state", "kind", "engine", "model", "flags", "time", "max_num_seqs", "max_num_batched_tokens", "kv_block_tokens",
     "kv_tokens", "gauge_running", "gauge_waiting", "gauge_kv_share", "decoding", "context_mean", "remaining_mean",
     "remaining_min", "remaining_max", "without_token", "without_token_tokens", "probe_prompt_tokens",
-    "probe_output_tokens", "probe_ttft_s", "probe_tpot_s", "probe_e2e_s", "status", "preemptions", "steal_share",
+    "probe_output_tokens", "probe_cached_tokens", "probe_ttft_s", "probe_tpot_s", "probe_e2e_s", "status", "preemptions", "steal_share",
     "driver_core_share", "reference_ttft_s", "reference_tpot_s"]
 REQUEST_COLUMNS = ["state", "role", "sent_s", "prompt_tokens", "output_tokens", "received_tokens", "context_tokens",
                    "remaining_tokens", "first_token_s", "last_token_s", "status"]
@@ -40,6 +40,7 @@ class State:
     waiting: list
     probe: tuple
     half_share: float = 0.0  # of the prefill of `half` that is over when the probe comes
+    prefix: int = 0  # tokens with which the running prompts and the probe's begin alike
 
 
 def decoding(generator, count, low, high, remaining, batched_tokens):
@@ -59,6 +60,7 @@ def prompts(generator, count, low, high):
     return [(generator.randint(low, high), generator.randint(8, 64)) for _ in range(count)]
 
 
+PREFIX_CACHED = "prefix cached"
 # What may be drawn of each kind: (running, prompt, remaining, half, waiting, prompt of these), each (least, most).
 KINDS = {
     "idle": ((0, 0), (32, 64), (1, 1), (0, 0), (0, 0), (32, 64)),
@@ -68,6 +70,7 @@ KINDS = {
     "half prefilled": ((0, 10), (32, 160), (32, 96), (1, 2), (0, 2), (64, 300)),
     "long contexts": ((2, 6), (700, 1400), (16, 64), (0, 0), (0, 2), (64, 300)),
     "cache full": ((6, 12), (128, 320), (4, 64), (0, 0), (0, 3), (64, 400)),
+    PREFIX_CACHED: ((1, 12), (32, 160), (24, 96), (0, 0), (0, 3), (64, 300)),
 }
 SHARES = {"idle": 1, "seats free": 5, "seats full": 7, "queue": 7, "half prefilled": 6, "long contexts": 2}
 
@@ -75,13 +78,16 @@ SHARES = {"idle": 1, "seats free": 5, "seats full": 7, "queue": 7, "half prefill
 def draw(generator, kind, batched_tokens):
     running, context, left, half, waiting, length = KINDS[kind]
     count = generator.randint(*running)
+    prefix = 32 * generator.randint(4, 24) if kind == PREFIX_CACHED else 0
+    context = [prefix + tokens for tokens in context]
     return State(
         kind,
         decoding(generator, count, *context, remaining_tokens(generator, count, *left), batched_tokens),
         [(generator.randint(1, 3) * 512 + generator.randint(100, 400), 16) for _ in range(generator.randint(*half))],
         prompts(generator, generator.randint(*waiting), *length),
-        (generator.choice(PROBES), generator.randint(8, 24)),
-        generator.uniform(0.05, 0.9))
+        (prefix + generator.choice(PROBES), generator.randint(8, 24)),
+        generator.uniform(0.05, 0.9),
+        prefix)
 
 
 def plan(count, kinds, batched_tokens, seed):
@@ -100,15 +106,19 @@ async def until(condition):
         await asyncio.sleep(0.001)
 
 
+def with_prefix(prefix, prompt, output):
+    return Request(prompt, output, [*prefix, *random_prompt(random, prompt - len(prefix))], counted=True)
+
+
 class Load:
     """The requests of a state, and the tasks that run them."""
 
     def __init__(self, engine):
         self.engine, self.requests, self.tasks = engine, [], []
 
-    def send(self, lengths, role):
+    def send(self, lengths, role, prefix=()):
         for prompt, output in lengths:
-            request = Request(prompt, output, counted=True)
+            request = with_prefix(prefix, prompt, output)
             request.role = role
             self.requests.append(request)
             self.tasks.append(asyncio.create_task(request.run(self.engine.port, self.engine.model)))
@@ -120,9 +130,9 @@ class Load:
         await asyncio.to_thread(self.engine.wait_until_idle)
 
 
-async def prepare(load, state):
+async def prepare(load, state, prefix):
     """Sends everything but the probe, and waits until the replica is in the state."""
-    load.send(state.running, "running")
+    load.send(state.running, "running", prefix)
     await until(lambda: all(request.received for request in load.requests))
     await asyncio.sleep(random.uniform(0.01, 0.06))  # the probe meets any part of a step
     load.send(state.half, "half")
@@ -160,11 +170,11 @@ def summary(rows, gauges):
 
 async def probe(engine, state):
     """(rows of the load, columns of the state)."""
-    load = Load(engine)
+    load, prefix = Load(engine), random_prompt(random, state.prefix)
     try:
-        await prepare(load, state)
+        await prepare(load, state, prefix)
         gauges = await asyncio.to_thread(engine.gauges)
-        request = Request(*state.probe, counted=True)
+        request = with_prefix(prefix, *state.probe)
         rows = seen(load, time.perf_counter())
         await request.run(engine.port, engine.model)
         add_times(rows, load, request.sent)
@@ -172,7 +182,7 @@ async def probe(engine, state):
     finally:
         await load.take_away()
     preempted = after["num_preemptions_total"] - gauges["num_preemptions_total"]
-    return rows, {**summary(rows, gauges), "probe_prompt_tokens": request.prompt_tokens,
+    return rows, {**summary(rows, gauges), "probe_cached_tokens": state.prefix, "probe_prompt_tokens": request.prompt_tokens,
                   "probe_output_tokens": request.output_tokens, "probe_ttft_s": request.ttft,
                   "probe_tpot_s": request.tpot, "probe_e2e_s": request.e2e, "status": request.status,
                   "preemptions": preempted}

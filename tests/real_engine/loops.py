@@ -116,28 +116,31 @@ def write_requests(table, run, requests):
                        "output_tokens": request.output_tokens, "status": request.status})
 
 
-async def measure_point(engine, point, tables, seed):
+async def measure_point(engine, point, tables, seed, before):
+    """The reference point after the run."""
     name = f"{engine.name}-{tables['runs'].count() + 1}"
     requests, machine = offered(point, seed), Machine()
-    before = engine.gauges()["num_preemptions_total"]
+    preempted = engine.gauges()["num_preemptions_total"]
     start = time.perf_counter()
     await drive(engine, point, requests, seed)
     seconds = time.perf_counter() - start
     await asyncio.to_thread(engine.wait_until_idle)
-    preemptions = engine.gauges()["num_preemptions_total"] - before
+    preemptions = engine.gauges()["num_preemptions_total"] - preempted
     shares, after = machine.shares(), await reference(engine, tables["references"])
     write_requests(tables["run_requests"], name, requests)
     tables["runs"].add({
         "run": name, "time": now(), "batch_size": 1, **point, **fixed_columns(engine), **times_of(requests), **shares,
         "failed": sum(request.status != "ok" for request in requests), "preemptions": preemptions, "seconds": seconds,
-        "reference_ttft_s": after["ttft_s"], "reference_tpot_s": after["tpot_s"], "source": "tests/real_engine/loops.py"})
+        **{f"reference_{name}": (before[name] + after[name]) / 2 for name in ("ttft_s", "tpot_s")},
+        "source": "tests/real_engine/loops.py"})
+    return after
 
 
 async def measure(engine, points, tables, deadline, seed=1):
     """Until the points or the time are over; the number of points measured."""
-    await reference(engine, tables["references"])
+    beside = await reference(engine, tables["references"])
     for index, point in enumerate(points):
         if time.monotonic() > deadline:
             return index
-        await measure_point(engine, point, tables, seed + 100 * index)
+        beside = await measure_point(engine, point, tables, seed + 100 * index, beside)
     return len(points)

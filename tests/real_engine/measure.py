@@ -17,6 +17,7 @@ import loops
 import points
 from engine import Engine
 from record import REFERENCE_COLUMNS, Table
+from requests_client import Request
 
 ENGINES = {  # name: (model, flags)
     "dense": ("dense", {"max-num-batched-tokens": 512}),
@@ -26,6 +27,7 @@ ENGINES = {  # name: (model, flags)
     "dense-small": ("dense", {"max-num-batched-tokens": 512, "num-gpu-blocks-override": 96}),
 }
 CACHE_FULL = {"cache full": 1}
+PREFIX_CACHED = {live_states.PREFIX_CACHED: 1}
 BUDGET_KINDS = {"half prefilled": 2, "queue": 2, "seats full": 1}
 
 
@@ -63,20 +65,29 @@ def open_runs(prompt, output, prompt_min, output_min, count):
     return run
 
 
-PLAN = [  # (engine, experiment)
+PLAN = [  # (engine, experiment); what is repeated tells how far two runs of the same differ
     ("dense", states(live_states.SHARES, 60, 1)), ("dense", runs(points.CLOSED[:14])),
     ("mixture", states(live_states.SHARES, 30, 2)), ("mixture", runs(points.MIXTURE)),
-    ("dense", open_runs(256, 64, 256, 64, 6)), ("dense", states(live_states.SHARES, 60, 3)),
-    ("dense-2048", runs(points.OTHER_BUDGET)), ("dense", runs(points.CLOSED[14:], 51)),
-    ("dense-2048", states(BUDGET_KINDS, 20, 4)), ("dense-small", states(CACHE_FULL, 20, 5)),
-    ("dense-small", runs(points.SMALL_CACHE)), ("dense-prefix", runs(points.PREFIX)),
+    ("dense", open_runs(256, 64, 256, 64, 6)), ("dense", runs(points.CLOSED[1:3])),
+    ("dense", states(live_states.SHARES, 60, 3)), ("dense-2048", runs(points.OTHER_BUDGET)),
+    ("dense-small", states(CACHE_FULL, 20, 5)), ("dense-small", runs(points.SMALL_CACHE)),
+    ("dense-prefix", states(PREFIX_CACHED, 16, 8)), ("dense-prefix", runs(points.PREFIX)),
+    ("dense", runs(points.CLOSED[14:], 51)), ("dense-2048", states(BUDGET_KINDS, 20, 4)),
+    ("dense", states(live_states.SHARES, 15, 1)), ("dense", runs(points.CLOSED[1:3])),
     ("dense", open_runs(512, 128, 64, 16, 6)), ("mixture", open_runs(256, 64, 256, 64, 3)),
     ("mixture", states(live_states.SHARES, 30, 6))]
 QUICK = [("dense", states(live_states.SHARES, 6, 1)), ("dense", runs([points.closed(16, 256, 64, 24)])),
          ("dense", open_runs(256, 64, 256, 64, 1)), ("mixture", states(live_states.SHARES, 3, 1)),
          ("mixture", runs([points.closed(4, 256, 64, 8)])), ("dense-2048", states(BUDGET_KINDS, 2, 1)),
          ("dense-small", states(CACHE_FULL, 3, 1)), ("dense-small", runs(points.SMALL_CACHE[:1])),
-         ("dense-prefix", runs(points.PREFIX[:1]))]
+         ("dense-prefix", runs(points.PREFIX[:1])),
+         ("dense-prefix", states(PREFIX_CACHED, 2, 1))]
+
+
+async def warm_up(engine):
+    """The first prompts take longer than all others."""
+    for prompt in (256, 1024, 64):
+        await Request(prompt, 8).run(engine.port, engine.model)
 
 
 async def follow(plan, engines, written, deadline):
@@ -84,7 +95,9 @@ async def follow(plan, engines, written, deadline):
         if time.monotonic() > deadline:
             return
         start = time.monotonic()
+        engines[name].resume()
         done = await experiment(engines[name], written, deadline)
+        engines[name].pause()
         print(f"{time.strftime('%H:%M:%S')} part {index} on {name}: {done} in {time.monotonic() - start:.0f} s", flush=True)
 
 
@@ -101,6 +114,8 @@ def main():
         for name, (model, flags) in ENGINES.items():  # one after the other: they share a core
             engines[name] = stack.enter_context(Engine(asked.home, model, flags, name))
             print(f"{time.strftime('%H:%M:%S')} {name} serves", flush=True)
+            asyncio.run(warm_up(engines[name]))
+            engines[name].pause()
         while asked.wait_until and time.strftime("%H:%M", time.gmtime()) < asked.wait_until:
             time.sleep(1)
         deadline = time.monotonic() + 60 * asked.minutes

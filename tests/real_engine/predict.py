@@ -40,6 +40,10 @@ def mean_and_spread(row, name):
     return (least + most) // 2, (most - least) // 2
 
 
+def cached(tokens):
+    return {"cached_prefix_tokens": tokens, "kv_cache_mode": "KV_CACHE_MODE_PROMPT_CACHE"} if tokens else {}
+
+
 class Foretoken(ServerProcess):
     """`spec`: path of the HardwareSpec; `configs`: {catalog id: path of a config.json}."""
 
@@ -63,7 +67,7 @@ class Foretoken(ServerProcess):
             writer.writeheader()
             writer.writerows(rows)
             file.flush()
-            return self.run("register-hardware", self.spec, "--samples", file.name)
+            return self.run("register-hardware", self.spec, "--samples", file.name, "--etag", "*")
 
     def scenario(self, model, batched_tokens, workload, **more):
         return {"model_id": model, "hardware_id": self.hardware(),
@@ -79,20 +83,18 @@ class Foretoken(ServerProcess):
             reply = as_dict(self.client.call("EstimatorService/Estimate", scenario=scenario))["estimate"]
         except Refused as refused:
             return {"refused": f"{refused.reason} {refused.fields}: {refused.message}"}
-        return {metric: reply[f"{metric}_seconds"] for metric in ("ttft", "tpot", "e2e") if f"{metric}_seconds" in reply}
+        return {metric: reply[metric]["seconds"] for metric in ("ttft", "tpot", "e2e") if metric in reply}
 
     def state(self, row, requests):
         """Of the probe under the load."""
         workload = {"batch_size": 1, "prompt_tokens": whole(row, "probe_prompt_tokens"),
-                    "output_tokens": whole(row, "probe_output_tokens")}
+                    "output_tokens": whole(row, "probe_output_tokens"), **cached(whole(row, "probe_cached_tokens"))}
         return self.estimate(self.scenario(f"lab-{row['model']}", whole(row, "max_num_batched_tokens"), workload,
                                            live_load=live_load(row, requests)))
 
     def workload(self, row):
         (prompt, prompt_spread), (output, output_spread) = (mean_and_spread(row, name) for name in ("prompt", "output"))
-        load = {"prompt_tokens": prompt, "output_tokens": output}
-        if whole(row, "cached_prefix_tokens"):
-            load |= {"cached_prefix_tokens": whole(row, "cached_prefix_tokens"), "kv_cache_mode": "KV_CACHE_MODE_PROMPT_CACHE"}
+        load = {"prompt_tokens": prompt, "output_tokens": output, **cached(whole(row, "cached_prefix_tokens"))}
         if row["request_rate"]:
             return load | {"request_rate_per_second": float(row["request_rate"])}
         return load | {"batch_size": whole(row, "batch_size"), "prompt_spread_tokens": prompt_spread,

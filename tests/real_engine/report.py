@@ -189,6 +189,12 @@ def refusals(rows):
     return "\n".join(lines) or "None."
 
 
+def what_fits_said(said):
+    """Without what the samples do not identify, and the probe set."""
+    return "\n".join(line for line in said.split("\n\n" + next(iter(re.findall(r"\d+ of \d+ predictions", said)), "\0"))[0]
+                     .splitlines() if "not identified" not in line).strip()
+
+
 def document(folder, measured, references, runs, states, used, rows, reports):
     run_rows, state_rows = select(rows, of="run"), select(rows, of="state")
     dropped = (len(measured["runs"]) - len(runs), len(measured["states"]) - len(states))
@@ -204,5 +210,5 @@ def document(folder, measured, references, runs, states, used, rows, reports):
     for calibration in in_order(state_rows, "calibration"):
         parts += [f"Calibrated by: {calibration}.", state_table(state_rows, calibration)]
     parts += ["## Refused", refusals(rows), "## What the fits said"]
-    parts += [f"Calibrated by: {name}.\n\n```\n{said.strip()}\n```" for name, said in reports.items()]
+    parts += [f"Calibrated by: {name}.\n\n```\n{what_fits_said(said)}\n```" for name, said in reports.items()]
     return "\n\n".join(parts) + "\n"
