@@ -74,18 +74,19 @@ def group_of_run(row):
 def times(row, of):
     """Measured times of a run or of a probe, by metric."""
     if of == "state":
-        return {metric: float(row[f"probe_{metric}_s"]) for metric in ("ttft", "tpot", "e2e") if row[f"probe_{metric}_s"]}
-    names = {metric: f"{metric}_s" for metric in ("ttft", "tpot", "e2e")}
-    names |= {f"{metric}_p90": f"{metric}_p90_s" for metric in ("ttft", "tpot", "itl", "e2e")}
+        names = {metric: f"probe_{metric}_s" for metric in report.METRICS}
+        return {metric: float(row[column]) for metric, column in names.items() if row[column]}
+    names = {metric: f"{metric}_s" for metric in report.METRICS}
+    names |= {tail: f"{tail}_s" for tail in report.TAILS}
     return {metric: float(row[column]) for metric, column in names.items() if row[column]}
 
 
 def lines(row, of, calibration, method, predicted):
     """Rows of predicted.csv."""
-    name, group = (row["state"], f"{row['engine']}: {row['kind']}") if of == "state" else (row["run"], group_of_run(row))
+    group = f"{row['engine']}: {row['kind']}" if of == "state" else group_of_run(row)
     for metric, measured in times(row, of).items():
         if metric in predicted or "refused" in predicted:
-            yield {"of": of, "name": name, "group": group, "calibration": calibration, "method": method,
+            yield {"of": of, "name": row[of], "group": group, "calibration": calibration, "method": method,
                    "metric": metric, "measured_s": measured, "predicted_s": predicted.get(metric),
                    "refused": predicted.get("refused")}
 
@@ -115,12 +116,15 @@ def compare(folder, measured, runs, states):
     return rows, used, reports
 
 
+def cell(value):
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
 def write(folder, rows):
     with open(os.path.join(folder, "predicted.csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for row in rows:
-            writer.writerow({name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()})
+        writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
 
 
 def main(folder):

@@ -1,5 +1,5 @@
-"""How late the driver sees a token: against a server of its own, in a process of its own, that writes the time of sending
-into every event. 24 streams of 50 tokens/s each, as many as the loops have and faster than the engine is.
+"""How late the driver sees a token: against a server of its own, in a process of its own, that writes the time of
+sending into every event. 24 streams of 50 tokens/s each, as many as the loops have and faster than the engine is.
 
     taskset -c 1 python3 driver_test.py
 """

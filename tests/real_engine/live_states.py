@@ -21,8 +21,8 @@ STATE_COLUMNS = [
     "state", "kind", "engine", "model", "flags", "time", "max_num_seqs", "max_num_batched_tokens", "kv_block_tokens",
     "kv_tokens", "gauge_running", "gauge_waiting", "gauge_kv_share", "decoding", "context_mean", "remaining_mean",
     "remaining_min", "remaining_max", "without_token", "without_token_tokens", "probe_prompt_tokens",
-    "probe_output_tokens", "probe_cached_tokens", "probe_ttft_s", "probe_tpot_s", "probe_e2e_s", "status", "preemptions", "steal_share",
-    "driver_core_share", "reference_ttft_s", "reference_tpot_s"]
+    "probe_output_tokens", "probe_cached_tokens", "probe_ttft_s", "probe_tpot_s", "probe_e2e_s", "status",
+    "preemptions", "steal_share", "driver_core_share", "reference_ttft_s", "reference_tpot_s"]
 REQUEST_COLUMNS = ["state", "role", "sent_s", "prompt_tokens", "output_tokens", "received_tokens", "context_tokens",
                    "remaining_tokens", "first_token_s", "last_token_s", "status"]
 REFERENCE_EVERY = 6
@@ -182,8 +182,8 @@ async def probe(engine, state):
     finally:
         await load.take_away()
     preempted = after["num_preemptions_total"] - gauges["num_preemptions_total"]
-    return rows, {**summary(rows, gauges), "probe_cached_tokens": state.prefix, "probe_prompt_tokens": request.prompt_tokens,
-                  "probe_output_tokens": request.output_tokens, "probe_ttft_s": request.ttft,
+    return rows, {**summary(rows, gauges), "probe_cached_tokens": state.prefix,
+                  "probe_prompt_tokens": request.prompt_tokens, "probe_output_tokens": request.output_tokens, "probe_ttft_s": request.ttft,
                   "probe_tpot_s": request.tpot, "probe_e2e_s": request.e2e, "status": request.status,
                   "preemptions": preempted}
 

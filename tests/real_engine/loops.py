@@ -95,8 +95,9 @@ def times_of(requests):
     good = [request for request in requests if request.status == "ok"]
     values = {"ttft": [r.ttft for r in good], "tpot": [r.tpot for r in good if r.tpot is not None],
               "itl": [gap for r in good for gap in r.gaps], "e2e": [r.e2e for r in good]}
-    columns = {f"{metric}_p{p}_s": quantile(seen, p / 100) for metric, seen in values.items() for p in (50, 90, 99) if seen}
-    return columns | {f"{metric}_s": statistics.fmean(values[metric]) for metric in ("ttft", "tpot", "e2e") if values[metric]}
+    values = {metric: seen for metric, seen in values.items() if seen}
+    tails = {f"{metric}_p{p}_s": quantile(seen, p / 100) for metric, seen in values.items() for p in (50, 90, 99)}
+    return tails | {f"{metric}_s": statistics.fmean(seen) for metric, seen in values.items() if metric != "itl"}
 
 
 def fixed_columns(engine):

@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import csv
 import os
+import signal
+import sys
 import time
 
 import live_states
@@ -96,9 +98,13 @@ async def follow(plan, engines, written, deadline):
             return
         start = time.monotonic()
         engines[name].resume()
-        done = await experiment(engines[name], written, deadline)
+        try:
+            done = await experiment(engines[name], written, deadline)
+        except (LookupError, RuntimeError, OSError) as error:  # the other parts go on
+            done = repr(error)
         engines[name].pause()
-        print(f"{time.strftime('%H:%M:%S')} part {index} on {name}: {done} in {time.monotonic() - start:.0f} s", flush=True)
+        seconds = time.monotonic() - start
+        print(f"{time.strftime('%H:%M:%S')} part {index} on {name}: {done} in {seconds:.0f} s", flush=True)
 
 
 def main():
@@ -109,6 +115,7 @@ def main():
     arguments.add_argument("--wait-until", help="HH:MM in UTC: engines start now, measuring then")
     arguments.add_argument("--quick", action="store_true")
     asked = arguments.parse_args()
+    signal.signal(signal.SIGTERM, lambda *unused: sys.exit(1))  # and ends the engines
     with contextlib.ExitStack() as stack:
         engines = {}
         for name, (model, flags) in ENGINES.items():  # one after the other: they share a core

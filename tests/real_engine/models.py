@@ -15,7 +15,8 @@ ATTENTION = {"vocab_size": VOCABULARY, "hidden_size": 768, "num_hidden_layers": 
              "torch_dtype": "bfloat16"}
 # About 82 million parameters; and 126 million in half as many layers, of which a token uses 44.
 DENSE = {"intermediate_size": 2048}
-MIXTURE = {"num_hidden_layers": 6, "intermediate_size": 1024, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": None}
+MIXTURE = {"num_hidden_layers": 6, "intermediate_size": 1024, "num_local_experts": 8, "num_experts_per_tok": 2,
+           "sliding_window": None}
 
 
 def write_tokenizer(folder):

@@ -32,10 +32,11 @@ MIXTURE = [
 PREFIX = [closed(users, 512, 32, requests, cached_prefix_tokens=384) for users, requests in ((1, 8), (4, 24), (16, 64))]
 PREFIX.append(closed(16, 640, 64, 48, 448, 16, cached_prefix_tokens=384))
 
-SMALL_CACHE = [closed(16, 128, 128, 48), closed(16, 256, 64, 48), closed(16, 256, 128, 32, 64, 32), closed(8, 256, 128, 24)]
+SMALL_CACHE = [closed(16, 128, 128, 48), closed(16, 256, 64, 48), closed(16, 256, 128, 32, 64, 32),
+               closed(8, 256, 128, 24)]
 
 
 def open_loops(capacity, prompt, output, prompt_min=None, output_min=None, seconds=40):
     """Poisson's at 30, 60 and 85% of the capacity (requests/s), then in bursts."""
-    return [opened(round(share * capacity, 3), prompt, output, int(share * capacity * seconds), cv, prompt_min, output_min)
-            for cv in (1, 3) for share in (0.6, 0.85, 0.3)]
+    return [opened(round(share * capacity, 3), prompt, output, int(share * capacity * seconds), cv, prompt_min,
+                   output_min) for cv in (1, 3) for share in (0.6, 0.85, 0.3)]

@@ -106,11 +106,11 @@ class Foretoken(ServerProcess):
                                            deployment={"max_num_seqs": whole(row, "max_num_seqs")}))
 
     def simulated(self, row, requests):
-        """The measured requests of a rate at the times when they came; a closed loop by its lengths, over some seeds."""
+        """The measured requests of a rate when they came; a closed loop by its lengths, over some seeds."""
         scenario = self.scenario(row["model"], whole(row, "max_num_batched_tokens"), self.workload(row))
         scenario["workload"].pop("closed_loop_requests", None)
-        scheduler = {"policy": "SCHEDULER_POLICY_MIXED", "max_num_seqs": whole(row, "max_num_seqs"), "kv_block_tokens": 32,
-                     "max_num_batched_tokens": whole(row, "max_num_batched_tokens"), "kv_tokens": whole(row, "kv_tokens")}
+        scheduler = {"policy": "SCHEDULER_POLICY_MIXED", "kv_block_tokens": 32,
+                     **{name: whole(row, name) for name in ("max_num_seqs", "max_num_batched_tokens", "kv_tokens")}}
         if row["request_rate"]:
             return self.simulate(scenario, {"trace": trace(requests), "scheduler": scheduler, "whole_run": True})
         lengths = {f"{name}_lengths": {"uniform": {"low_tokens": whole(row, f"{name}_tokens_min"),
@@ -120,7 +120,9 @@ class Foretoken(ServerProcess):
             "closed_loop": {"concurrency": whole(row, "batch_size")}, "requests": whole(row, "requests"), "seed": seed,
             "warmup_requests": 0, "whole_run": True, "scheduler": scheduler, **lengths}) for seed in range(1, SEEDS + 1)]
         refused = [answer for answer in answers if "refused" in answer]
-        return refused[0] if refused else {name: statistics.fmean(answer[name] for answer in answers) for name in answers[0]}
+        if refused:
+            return refused[0]
+        return {name: statistics.fmean(answer[name] for answer in answers) for name in answers[0]}
 
     def simulate(self, scenario, simulation):
         try:
@@ -135,7 +137,7 @@ def trace(requests):
     start = min(float(request["sent_s"]) for request in requests)
     in_order = sorted(requests, key=lambda request: float(request["sent_s"]))
     return {"requests": [{"arrival_seconds": float(request["sent_s"]) - start,
-                          "prompt_tokens": int(request["prompt_tokens"]), "output_tokens": int(request["output_tokens"])}
+                          **{name: int(request[name]) for name in ("prompt_tokens", "output_tokens")}}
                          for request in in_order]}
 
 
@@ -164,7 +166,8 @@ def live_load(row, requests):
             "kv_block_tokens": whole(row, "kv_block_tokens"),
             "free_kv_tokens": round((1 - float(row["gauge_kv_share"])) * whole(row, "kv_tokens")),
             "waiting_requests": whole(row, "without_token") - len(begun),
-            "queued_prefill_tokens": whole(row, "without_token_tokens") - begun_tokens, "in_flight_prefill_tokens": left}
+            "queued_prefill_tokens": whole(row, "without_token_tokens") - begun_tokens,
+            "in_flight_prefill_tokens": left}
     if load["running_sequences"]:
         load |= {"running_context_tokens": float(row["context_mean"]),
                  "remaining_output_tokens": float(row["remaining_mean"])}

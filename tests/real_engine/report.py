@@ -174,32 +174,34 @@ def provenance(folder, measured):
     flags |= {row["engine"]: row["flags"] for row in measured["states"]}
     stolen = [float(row["steal_share"]) for row in measured["runs"] + measured["states"]]
     driver = [float(row["driver_core_share"]) for row in measured["runs"] + measured["states"]]
-    lines = [f"- Processor: {re.search(r'display_name: .(.*?).$', spec, re.M).group(1)}; the engine on core 0, the driver "
-             "and foretokend on core 1.",
-             f"- Measured {days[0]} to {days[-1]}: {len(measured['states'])} live states, {len(measured['runs'])} runs of "
-             f"{sum(len(rows) for rows in measured['run_requests'].values())} requests.",
+    requests = sum(len(rows) for rows in measured["run_requests"].values())
+    lines = [f"- Processor: {re.search(r'display_name: .(.*?).$', spec, re.M).group(1)}; the engine on core 0, the "
+             "driver and foretokend on core 1.",
+             f"- Measured {days[0]} to {days[-1]}: {len(measured['states'])} live states, {len(measured['runs'])} runs "
+             f"of {requests} requests.",
              f"- Of core 0 the hypervisor took {percent(statistics.fmean(stolen))} in the mean; core 1 was busy for "
              f"{percent(statistics.fmean(driver))}."]
     return "\n".join(lines + [f"- `{name}`: vLLM 0.32.0 on CPU, `{stated}`" for name, stated in flags.items()])
 
 
 def refusals(rows):
-    counts = collections.Counter((row["method"], re.sub(r"[\d.]+", "N", row["refused"])) for row in rows if row["refused"])
-    lines = [f"- {method}: {reason} ({count} times)" for (method, reason), count in counts.most_common(8)]
+    refused = [(row["method"], re.sub(r"[\d.]+", "N", row["refused"])) for row in rows if row["refused"]]
+    lines = [f"- {method}: {reason} ({count} times)" for (method, reason), count in collections.Counter(refused).most_common(8)]
     return "\n".join(lines) or "None."
 
 
 def what_fits_said(said):
     """Without what the samples do not identify, and the probe set."""
-    return "\n".join(line for line in said.split("\n\n" + next(iter(re.findall(r"\d+ of \d+ predictions", said)), "\0"))[0]
-                     .splitlines() if "not identified" not in line).strip()
+    fit = re.split(r"\n\d+ of \d+ predictions", said)[0]
+    return "\n".join(line for line in fit.splitlines() if "not identified" not in line).strip()
 
 
 def document(folder, measured, references, runs, states, used, rows, reports):
     run_rows, state_rows = select(rows, of="run"), select(rows, of="state")
     dropped = (len(measured["runs"]) - len(runs), len(measured["states"]) - len(states))
     parts = [
-        "# Live states and loops of a real engine", "Written by `tests/real_engine/compare.py`.", __doc__.split("\n\n")[1],
+        "# Live states and loops of a real engine", "Written by `tests/real_engine/compare.py`.",
+        __doc__.split("\n\n")[1].strip(),
         provenance(folder, measured), "## Noise", "The reference point, one request alone, between all others:",
         noise_table(measured, references), f"Dropped: {dropped[0]} runs and {dropped[1]} states.",
         repeat_table(runs), "## Loops", f"Runs that calibrated are left out: {', '.join(sorted(used))}.",
