@@ -12,13 +12,15 @@ import os
 import statistics
 import sys
 
+import exact
 import report
-from predict import Foretoken
+from predict import Foretoken, in_flight
 
 MOST_DRIFT = 0.15  # of the reference point beside a run, from the median of its engine: else the run is dropped
 CALIBRATION_RUNS = 10
 MIXTURE_RUNS = 4  # more, of the mixture, in the third case
 SETTINGS = ("none", "dense", "dense and mixture")
+FEWEST_STATES = 12  # states that the constants of exact.py need at least
 COLUMNS = ["of", "name", "group", "calibration", "method", "metric", "measured_s", "predicted_s", "refused"]
 
 
@@ -101,6 +103,18 @@ def predictions(foretoken, calibration, runs, states, measured):
                          foretoken.simulated(row, measured["run_requests"][row["run"]]))
 
 
+def exact_lines(states, measured):
+    """What is reachable, an engine at a time, as another method."""
+    for rows in by_name(states, "engine").values():
+        rows = [row for row in rows if row["kind"] != "cache full"]  # whose preemptions exact.py does not follow
+        requests = [measured["state_requests"].get(row["state"], []) for row in rows]
+        features = [exact.probe_features(row, own, *in_flight(row, own)) for row, own in zip(rows, requests)]
+        if len(rows) >= FEWEST_STATES:
+            reachable = exact.predictions(rows, features)
+            for row in rows:
+                yield from lines(row, "state", "other states", "exact schedule", reachable[row["state"]])
+
+
 def compare(folder, measured, runs, states):
     few = calibration_rows(runs, "dense", CALIBRATION_RUNS)
     more = few + calibration_rows(runs, "mixture", MIXTURE_RUNS)
@@ -113,6 +127,7 @@ def compare(folder, measured, runs, states):
             if samples:
                 reports[calibration] = foretoken.register_samples(samples)
             rows += predictions(foretoken, calibration, others, states, measured)
+    rows += exact_lines(states, measured)
     return rows, used, reports
 
 

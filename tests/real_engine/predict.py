@@ -116,9 +116,9 @@ class Foretoken(ServerProcess):
         lengths = {f"{name}_lengths": {"uniform": {"low_tokens": whole(row, f"{name}_tokens_min"),
                                                    "high_tokens": whole(row, f"{name}_tokens")}}
                    for name in ("prompt", "output")}
-        answers = [self.simulate(scenario, {
-            "closed_loop": {"concurrency": whole(row, "batch_size")}, "requests": whole(row, "requests"), "seed": seed,
-            "warmup_requests": 0, "whole_run": True, "scheduler": scheduler, **lengths}) for seed in range(1, SEEDS + 1)]
+        simulation = {"closed_loop": {"concurrency": whole(row, "batch_size")}, "requests": whole(row, "requests"),
+                      "warmup_requests": 0, "whole_run": True, "scheduler": scheduler, **lengths}
+        answers = [self.simulate(scenario, simulation | {"seed": seed}) for seed in range(1, SEEDS + 1)]
         refused = [answer for answer in answers if "refused" in answer]
         if refused:
             return refused[0]

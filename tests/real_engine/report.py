@@ -186,7 +186,8 @@ def provenance(folder, measured):
 
 def refusals(rows):
     refused = [(row["method"], re.sub(r"[\d.]+", "N", row["refused"])) for row in rows if row["refused"]]
-    lines = [f"- {method}: {reason} ({count} times)" for (method, reason), count in collections.Counter(refused).most_common(8)]
+    counts = collections.Counter(refused).most_common(8)
+    lines = [f"- {method}: {reason} ({count} times)" for (method, reason), count in counts]
     return "\n".join(lines) or "None."
 
 
