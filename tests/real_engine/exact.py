@@ -1,11 +1,12 @@
 """What is reachable for a live state: the engine's own schedule, with every length known.
 
-After the probe nobody else arrives. So which tokens run in which step follows from the state alone, and the probe's time
-is linear in the constants of a step: a start, a time per prompt token, per decode, per token of context that decodes
-read, and per pair of tokens that prompts attend to. These are fitted to one half of the states and tried on the other.
+After the probe nobody else arrives. So which tokens run in which step follows from the state alone, and the probe's
+time is linear in the constants of a step: a start, a time per prompt token, per decode, per token of context that
+decodes read, and per pair of tokens that prompts attend to. These are fitted to one half of the states and tried on the
+other.
 
-An error here is noise: of the machine, and of the step that was half done when the probe came. What foretoken's error has
-beyond it is the model's, or lies in what a LiveLoad does not tell, as it has means alone.
+An error here is noise: of the machine, and of the step that was half done when the probe came. What foretoken's error
+has beyond it is the model's, or lies in what a LiveLoad does not tell, as it has means alone.
 """
 
 FEATURES = 5
@@ -61,8 +62,8 @@ def advance(sequence, tokens):
 
 
 def sequences(row, requests, begun, left):
-    """What runs, the oldest first, and what waits. `begun`: prompts that run without a token; of their tokens `left` are
-    to be prefilled, and the engine takes the oldest first."""
+    """What runs, the oldest first, and what waits. `begun`: prompts that run without a token; of their tokens `left`
+    are to be prefilled, and the engine takes the oldest first."""
     def of(request, of_prompt):
         return Sequence(int(request["prompt_tokens"]), int(request["output_tokens"]), of_prompt,
                         int(request["received_tokens"]))

@@ -184,7 +184,8 @@ async def probe(engine, state):
     preempted = after["num_preemptions_total"] - gauges["num_preemptions_total"]
     return rows, {**summary(rows, gauges), "probe_cached_tokens": state.prefix,
                   "probe_prompt_tokens": request.prompt_tokens, "probe_output_tokens": request.output_tokens,
-                  "probe_ttft_s": request.ttft, "probe_tpot_s": request.tpot, "probe_e2e_s": request.e2e, "status": request.status,
+                  "probe_ttft_s": request.ttft, "probe_tpot_s": request.tpot, "probe_e2e_s": request.e2e,
+                  "status": request.status,
                   "preemptions": preempted}
 
 

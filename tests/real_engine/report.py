@@ -103,14 +103,13 @@ def summary_table(rows, of, metrics):
     """Over all groups of an engine: error, and the same without the level of each group."""
     lines = []
     for engine in dict.fromkeys(row["group"].split(":")[0] for row in rows):
-        for method in in_order(rows, "method"):
-            for calibration in in_order(rows, "calibration"):
-                own = [row for row in select(rows, method=method, calibration=calibration)
-                       if row["group"].startswith(engine + ":")]
-                seen = {metric: pairs(select(own, metric=metric)) for metric in metrics}
-                lines.append([engine, method, calibration, len({row["name"] for row in own if not row["refused"]}),
-                              *(f"{percent(error(seen[m]))}, {percent(level_free(seen[m]))}" for m in metrics),
-                              number(rank_correlation(seen["ttft"]))])
+        own_engine = [row for row in rows if row["group"].startswith(engine + ":")]
+        for method, calibration in dict.fromkeys((row["method"], row["calibration"]) for row in own_engine):
+            own = select(own_engine, method=method, calibration=calibration)
+            seen = {metric: pairs(select(own, metric=metric)) for metric in metrics}
+            lines.append([engine, method, calibration, len({row["name"] for row in own if not row["refused"]}),
+                          *(f"{percent(error(seen[m]))}, {percent(level_free(seen[m]))}" for m in metrics),
+                          number(rank_correlation(seen["ttft"]))])
     return table(["engine", "method", "calibrated by", of, *(f"{m}: error, level-free" for m in metrics),
                   "rank correlation of ttft"], lines)
 
