@@ -101,7 +101,8 @@ KpiMetrics FiguresOf(const Scenario& scenario, const KpiLoad& load, const KpiMac
   const Seconds loaded = PrefixLoad(scenario);
   KpiMetrics figures{.compute_limited_ttft = PrefillTime(scenario, RatesOf(load, machine).compute) + loaded};
   if (!scenario.slo || !w.keeps_kv_cache()) return figures;
-  const auto& [max_ttft, max_tpot, max_e2e] = *scenario.slo;
+  const std::optional<Seconds>& max_ttft = scenario.slo->max_ttft;
+  const std::optional<Seconds>& max_tpot = scenario.slo->max_tpot;
   if (max_tpot) figures.bandwidth_for_tpot = BandwidthFor(load, machine, 1 / max_tpot->value());
   if (max_ttft && !w.prefills_on_arrival() && *max_ttft > loaded && FreshTokens(w) > 0) {
     figures.peak_for_ttft = PeakRateFor(load, machine, FreshTokens(w) / (*max_ttft - loaded).value());
