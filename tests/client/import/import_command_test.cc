@@ -60,6 +60,16 @@ TEST(ImportCommandTest, EachSampleGivesItsRows) {
        "itl_p90_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
        "gpu-a,small,vllm,0.11.0,1,bf16,continuous,16,160,1024,128,0.15125,0.0215,2.88175,0.1405,0.21,0.29075,0.02125,"
        "0.0225,0.024,0.02075,0.0235,0.048,2.875,3,3.125,vllm-bench-serve vllm-bench-serve.json:1\n"},
+      // As the tool wrote it: "mean_ttft_ms": 24.30055868717318.
+      {"vllm-bench-serve", "vllm-bench-serve-run.json", kAll,
+       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
+       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
+       "tpot_p99_s,itl_p50_s,itl_p90_s,itl_p95_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
+       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.02430055868717318,0.004616906216657906,"
+       "0.09355415193704175,0.023723931499262108,0.02705039200009196,0.02711833250214113,0.027247079303197096,"
+       "0.0045516211663198195,0.004922155533373977,0.004957710683326393,0.004959737283158272,0.004477284997847164,"
+       "0.005008554105734217,0.007108375447569415,0.009044267071658387,0.09226832849890343,0.09805506250268081,"
+       "0.09822411575260048,0.09822933755167469,vllm-bench-serve vllm-bench-serve-run.json:1\n"},
       {"vllm-bench-latency", "vllm-bench-latency.json", With(kAll, {"-b", "8", "-p", "32", "-o", "128"}),
        "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,prompt_tokens,"
        "output_tokens,e2e_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
