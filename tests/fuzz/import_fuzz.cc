@@ -1,9 +1,10 @@
-// A benchmark file of another tool, read by every format and completed as by flags. A refusal says why; rows that are
-// given read back.
+// A benchmark file of another tool, read by every format and completed as by flags, and as a trace. A refusal says why;
+// rows that are given read back.
 #include <sstream>
 
 #include "client/cli/import/import_flags.h"
 #include "client/cli/import/import_format.h"
+#include "client/cli/import/trace_format.h"
 #include "client/cli/validation/measurement_writer.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -32,9 +33,20 @@ void CheckRows(const std::vector<cli::ImportedRun>& runs, const cli::ImportFlags
   for (const cli::Measurement& row : read->rows) fuzz::Require(row.status.ok(), "a row that does not read back");
 }
 
+void ReadTraces(const std::string& input) {
+  for (const cli::TraceFormat& format : cli::TraceFormats()) {
+    const auto trace = format.read("x", input);
+    fuzz::Require(trace.ok() || !trace.status().message().empty(), "a trace refused without a message");
+    if (!trace.ok()) continue;
+    fuzz::Require(!trace->requests.empty() && trace->requests[0].arrival_seconds == 0, "a trace that does not begin");
+    fuzz::Require(!cli::TraceSummary(*trace).empty(), "no summary");
+  }
+}
+
 }  // namespace
 
 void fuzz::One(std::string_view input) {
+  ReadTraces(std::string(input));
   for (const cli::ImportFormat& format : cli::ImportFormats()) {
     cli::LeftOut left_out;
     const auto runs = cli::ReadImport(format, "x.json", std::string(input), {}, left_out);

@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/import/import_format.h"
+#include "client/cli/import/trace_format.h"
 
 namespace foretoken::cli {
 namespace {
@@ -79,9 +79,7 @@ complete -c foretoken -n '__fish_seen_subcommand_from validate fit import regist
 complete -c foretoken -n 'string match -q -- "-*" (commandline -ct)' -a '(__foretoken_flags (commandline -opc)[2])'
 )";
 
-std::string Formats() {
-  return absl::StrJoin(ImportFormats(), " ", [](std::string* out, const ImportFormat& one) { *out += one.name; });
-}
+std::string Formats() { return absl::StrJoin(ImportNames(), " "); }
 
 std::string Script(const std::string& shell, const std::string& commands) {
   const std::string bash = absl::StrReplaceAll(kBash, {{"@COMMANDS@", commands}, {"@FORMATS@", Formats()}});

@@ -1,5 +1,6 @@
 // foretoken import FORMAT FILE...: benchmark files of other tools as a CSV of measurements.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/import/import_flags.h"
 #include "client/cli/import/import_format.h"
+#include "client/cli/import/trace_format.h"
 #include "client/cli/scenario/message_file.h"
 #include "client/cli/validation/measurement_writer.h"
 #include "client/printable.h"
@@ -82,10 +84,26 @@ absl::Status Write(const std::string& csv, const std::string& file, const Sessio
                                                  errno == 0 ? "" : std::strerror(errno)));
 }
 
+// The trace of one file, as CSV for `simulate --trace`.
+absl::StatusOr<ExitCode> RunTrace(const TraceFormat& format, const Options& options, const Session& session) {
+  if (options.files.size() > 1 || options.flags.AnyGiven() || !options.ignored.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(format.name, " has requests without times; allowed: one FILE, --out, and no other flag"));
+  }
+  const absl::StatusOr<std::string> text = ReadText(options.files[0], session.in);
+  if (!text.ok()) return text.status();
+  const absl::StatusOr<ImportedTrace> trace = format.read(options.files[0], *text);
+  if (!trace.ok()) return trace.status();
+  session.err << TraceSummary(*trace);
+  if (absl::Status written = Write(TraceCsv(*trace), options.out, session); !written.ok()) return written;
+  return kOk;
+}
+
 absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
   if (session.output == OutputFormat::kJson) {
     return absl::InvalidArgumentError("--output json; allowed: text or csv, because measurements are CSV");
   }
+  if (const TraceFormat* trace = FindTraceFormat(options.format)) return RunTrace(*trace, options, session);
   const ImportFormat& format = *FindImportFormat(options.format);  // CLI11 has checked the name
   LeftOut left_out;
   const auto runs = ReadFiles(format, options, session, left_out);
@@ -102,18 +120,22 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
 
 // What is wrong with the name of a format; empty: nothing.
 std::string CheckFormat(const std::string& text) {
-  if (FindImportFormat(text) != nullptr) return "";
-  std::vector<std::string> names;
-  for (const ImportFormat& format : ImportFormats()) names.emplace_back(format.name);
+  const std::vector<std::string> names = ImportNames();
+  if (std::find(names.begin(), names.end(), text) != names.end()) return "";
   return absl::StrCat("\"", text, "\"; allowed: ", absl::StrJoin(names, ", "));
+}
+
+// A line of help: the name, padded, and whose files they are.
+std::string FormatLine(const std::string& name, const char* tool) {
+  constexpr size_t kWidth = 22;
+  return absl::StrCat("  ", name, std::string(kWidth - std::min(kWidth - 1, name.size()), ' '), tool, "\n");
 }
 
 std::string Footer() {
   std::string text = "Formats:\n";
-  for (const ImportFormat& format : ImportFormats()) {
-    const std::string padding(std::max<size_t>(22, std::strlen(format.name) + 1) - std::strlen(format.name), ' ');
-    absl::StrAppend(&text, "  ", format.name, padding, format.tool, "\n");
-  }
+  for (const ImportFormat& format : ImportFormats()) text += FormatLine(format.name, format.tool);
+  text += "Formats of traces, which become a CSV for `simulate --trace`:\n";
+  for (const TraceFormat& format : TraceFormats()) text += FormatLine(format.name, format.tool);
   return text +
          "\nThe rows are means, as `validate`, `fit` and `register-hardware --samples` read them. What a file does "
          "not\n"

@@ -25,12 +25,12 @@ const Value* FieldOf(const Struct& fields, const std::string& name) {
 }
 
 // "phases[1]" is the name and 1; "phases" is the name and nothing.
-struct Part {
+struct PathPart {
   std::string name;
   std::optional<int> index;
 };
 
-Part PartOf(absl::string_view text) {
+PathPart PartOf(absl::string_view text) {
   const size_t bracket = text.find('[');
   if (bracket == absl::string_view::npos) return {.name = std::string(text), .index = std::nullopt};
   int index = 0;
@@ -42,7 +42,7 @@ const Value* ElementOf(const Value& value, int index) {
   return index < value.list_value().values_size() ? &value.list_value().values(index) : nullptr;
 }
 
-bool IsOff(const Value& value) {
+bool SaysNothing(const Value& value) {
   switch (value.kind_case()) {
     case Value::kBoolValue:
       return !value.bool_value();
@@ -88,13 +88,14 @@ const Value* FieldReader::FindAll(const std::string& path) const {
   const Value* value = nullptr;
   for (const absl::string_view text : absl::StrSplit(path, '.')) {
     if (fields == nullptr) return nullptr;
-    const Part part = PartOf(text);
+    const PathPart part = PartOf(text);
     value = FieldOf(*fields, part.name);
     if (value != nullptr && part.index) value = ElementOf(*value, *part.index);
     if (value == nullptr) return nullptr;
     fields = value->has_struct_value() ? &value->struct_value() : nullptr;
   }
-  return value->has_null_value() || value->kind_case() == Value::KIND_NOT_SET ? nullptr : value;
+  const bool empty = value->kind_case() == Value::kStringValue && value->string_value().empty();
+  return empty || value->has_null_value() || value->kind_case() == Value::KIND_NOT_SET ? nullptr : value;
 }
 
 const Value* FieldReader::Read(const std::string& path) {
@@ -112,6 +113,14 @@ std::string FieldReader::Text(const std::string& path) {
   if (value == nullptr) return "";
   if (value->kind_case() != Value::kStringValue) AddFault(path, absl::StrCat(ShownValue(*value), "; allowed: a text"));
   return value->string_value();
+}
+
+bool FieldReader::Is(const std::string& path, const std::string& text) {
+  const Value* value = Find(path);
+  const bool equal = value != nullptr && value->kind_case() == Value::kStringValue &&
+                     absl::EqualsIgnoreCase(value->string_value(), text);
+  if (equal) read_.insert(path);
+  return equal;
 }
 
 std::optional<double> FieldReader::Number(const std::string& path) {
@@ -155,7 +164,7 @@ int FieldReader::Size(const std::string& path) {
 
 void FieldReader::MustBeOff(const std::string& path, const std::string& why) {
   const Value* value = Read(path);
-  if (value == nullptr || IsOff(*value)) return;
+  if (value == nullptr || SaysNothing(*value)) return;
   AddFault(path,
            absl::StrCat(ShownValue(*value), "; ", why, "; --ignore-field ", path, " imports the run all the same"));
 }
@@ -185,7 +194,7 @@ std::vector<std::string> FieldReader::IgnoredHere() const {
 void FieldReader::AddUnread(const Struct& fields, const std::string& prefix, std::vector<std::string>& unread) const {
   for (const auto& [name, value] : fields.fields()) {
     const std::string path = prefix + name;
-    if (read_.contains(path) || Ignored(path) || IsOff(value)) continue;
+    if (read_.contains(path) || Ignored(path) || SaysNothing(value)) continue;
     if (value.has_struct_value() && ReadBelow(path)) {
       AddUnread(value.struct_value(), path + ".", unread);
     } else if (!ReadBelow(path)) {

@@ -1,7 +1,7 @@
 // Reads the fields of one record by their paths ("performance.avg_ttft_ms", "phases[1].name"). It gathers what is wrong
 // with them, and knows which were read, so that the others can be named.
 //
-// A field that is null is absent, as is one that the user ignores.
+// A field that is null or an empty text is absent (GenAI-Perf writes "" for null), as is one that the user ignores.
 #ifndef FORETOKEN_CLIENT_CLI_IMPORT_FIELD_READER_H_
 #define FORETOKEN_CLIENT_CLI_IMPORT_FIELD_READER_H_
 
@@ -32,6 +32,8 @@ class FieldReader {
 
   bool Has(const std::string& path) const { return Find(path) != nullptr; }
   std::string Text(const std::string& path);
+  // Whether the field is the text, in either case; then it counts as read.
+  bool Is(const std::string& path, const std::string& text);
   // A whole number of at least `least`.
   std::optional<int32_t> Count(const std::string& path, int32_t least);
   // A finite number above 0.

@@ -11,18 +11,19 @@
 namespace foretoken::cli {
 namespace {
 
-struct Unit {
+struct TimeUnit {
   const char* name;
   double per_second;
 };
-constexpr Unit kUnits[] = {{"ms", kMilliseconds}, {"s", 1}, {"sec", 1}, {"us", kMicroseconds}, {"ns", kNanoseconds}};
+constexpr TimeUnit kTimeUnits[] = {
+    {"ms", kMilliseconds}, {"s", 1}, {"sec", 1}, {"us", kMicroseconds}, {"ns", kNanoseconds}};
 
 void ReadMetric(const std::string& path, const std::string& metric, FieldReader& fields, ImportedRun& run) {
   if (!fields.Has(path)) return;
   const std::string name = fields.Text(path + ".unit");
   const auto* unit =
-      std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& one) { return name == one.name; });
-  if (unit == std::end(kUnits)) {
+      std::find_if(std::begin(kTimeUnits), std::end(kTimeUnits), [&](const TimeUnit& one) { return name == one.name; });
+  if (unit == std::end(kTimeUnits)) {
     fields.AddFault(path + ".unit", fields.Shown(path + ".unit") + "; allowed: ms, s, sec, us, ns");
     return;
   }

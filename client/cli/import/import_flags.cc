@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -76,6 +77,7 @@ class Completion {
     SetFields();
     SetEngine();
     ShortenToMean();
+    KeepRequests();
     FindMissing();
   }
 
@@ -136,6 +138,16 @@ class Completion {
     sample.set_output_tokens(sample.output_tokens() - sample.output_spread_tokens());
   }
 
+  // The requests of a run matter in a closed loop alone.
+  void KeepRequests() {
+    v1::ProfileSample& sample = row_.sample;
+    const bool given = IsSet(sample, "closed_loop_requests") && !IsSet(run_.sample, "closed_loop_requests");
+    if (sample.has_request_rate_per_second() && !given) sample.clear_closed_loop_requests();
+    if (!sample.has_closed_loop_requests() || sample.batch_size() <= sample.closed_loop_requests()) return;
+    faults_.push_back(
+        absl::StrCat(sample.batch_size(), " requests at once; the run has ", sample.closed_loop_requests(), " in all"));
+  }
+
   void FindMissing() {
     const v1::ProfileSample& sample = row_.sample;
     const auto need = [this](bool there, const char* what) {
@@ -175,14 +187,14 @@ std::vector<std::string> MixedClaims(const std::vector<ImportedRun>& runs, const
       {"hardware", "--hardware", &ImportedRun::hardware, !flags.hardware.empty()},
       {"model", "--model", &ImportedRun::model, !flags.model.empty()},
       {"engine", "--engine", &ImportedRun::framework, !flags.engine.empty()},
-      {"weights", "--weight-dtype", &ImportedRun::weights, weights != flags.fields.end() && !weights->second.empty()}};
+      {"dtype", "--weight-dtype", &ImportedRun::weights, weights != flags.fields.end() && !weights->second.empty()}};
   std::vector<std::string> faults;
   for (const Claim& claim : claims) {
     std::set<std::string> told;
     for (const ImportedRun& run : runs) told.insert(run.*claim.told);
     told.erase("");
     if (!claim.given || told.size() < 2) continue;
-    faults.push_back(absl::StrCat(claim.flag, " stands for one, and the files have ", told.size(), " of ", claim.what,
+    faults.push_back(absl::StrCat(claim.flag, " stands for one ", claim.what, ", and the files have ", told.size(),
                                   ": ", absl::StrJoin(told, ", "), "; import them apart"));
   }
   return faults;
@@ -201,7 +213,7 @@ std::vector<std::string> OutOfRange(const std::vector<ImportedRun>& runs, const 
   return faults;
 }
 
-absl::Status Together(std::vector<std::string> faults) {
+absl::Status Reported(std::vector<std::string> faults) {
   if (faults.empty()) return absl::OkStatus();
   const size_t more = faults.size() > kMostImportFaults ? faults.size() - kMostImportFaults : 0;
   faults.resize(faults.size() - more);
@@ -245,6 +257,11 @@ void ImportFlags::AddTo(CLI::App& command) {
   }
 }
 
+bool ImportFlags::AnyGiven() const {
+  const bool field = std::any_of(fields.begin(), fields.end(), [](const auto& one) { return !one.second.empty(); });
+  return field || !hardware.empty() || !model.empty() || !engine.empty();
+}
+
 absl::StatusOr<std::vector<Measurement>> CompleteRuns(const std::vector<ImportedRun>& runs, const ImportFlags& flags,
                                                       const std::string& source, const ModelNames& models) {
   std::vector<std::string> faults = MixedClaims(runs, flags);
@@ -259,7 +276,7 @@ absl::StatusOr<std::vector<Measurement>> CompleteRuns(const std::vector<Imported
     rows.push_back(completion.row());
   }
   if (faults.empty() && !rows.empty()) faults = OutOfRange(runs, rows);
-  if (absl::Status status = Together(std::move(faults)); !status.ok()) return status;
+  if (absl::Status status = Reported(std::move(faults)); !status.ok()) return status;
   return rows;
 }
 

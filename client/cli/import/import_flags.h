@@ -24,6 +24,7 @@ struct ImportFlags {
   std::map<std::string, std::string> fields;  // path in ProfileSample to the flag's text; empty: not given
 
   void AddTo(CLI::App& command);
+  bool AnyGiven() const;
 };
 
 // The catalog id of a model by the name that a file has for it.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kTwoPools[] = "a row is of one deployment";
 
-void ReadDeployment(FieldReader& fields, ImportedRun& run) {
+void ReadOneDeployment(FieldReader& fields, ImportedRun& run) {
   v1::Deployment& deployment = *run.sample.mutable_deployment();
   if (const auto tp = fields.Count("tp", 1)) deployment.set_tensor_parallel(*tp);
   if (const auto ep = fields.Count("ep", 1)) deployment.set_expert_parallel(*ep);
@@ -25,12 +25,12 @@ void ReadInferencex(FieldReader& fields, ImportedRun& run) {
   run.hardware = fields.Text("hw");
   run.model = fields.Text("model");
   run.framework = fields.Text("framework");
-  ReadDeployment(fields, run);
+  ReadOneDeployment(fields, run);
   run.sample.set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
   if (const auto concurrency = fields.Count("conc", 1)) run.sample.set_batch_size(*concurrency);
   if (const auto prompt = fields.Count("isl", 1)) run.sample.set_prompt_tokens(*prompt);
   if (const auto output = fields.Count("osl", 1)) run.sample.set_output_tokens(*output);
-  run.lengths_are_longest = true;
+  run.lengths_are_longest = fields.Has("isl") && fields.Has("osl");
   ReadNamedTimes("e2el", "", 1, fields, run);
   fields.MustBeOff("disagg", kTwoPools);
   fields.MustBeOff("is_multinode", kTwoPools);

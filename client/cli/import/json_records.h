@@ -18,8 +18,8 @@ namespace foretoken::cli {
 
 // Bytes of a file at most: its fields take up to 40 times as much memory.
 inline constexpr size_t kMostImportBytes = size_t{16} << 20;
-// Records of a file at most.
-inline constexpr size_t kMostRecords = 10'000;
+// Records of a file at most: as many as a trace of requests may have.
+inline constexpr size_t kMostRecords = 100'000;
 
 // Objects and arrays inside each other at most: what Protobuf reads into its messages of JSON.
 inline constexpr int kMostDepth = 30;

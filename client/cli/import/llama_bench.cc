@@ -60,7 +60,7 @@ void ReadCache(FieldReader& fields, ImportedRun& run) {
                                          "--ignore-field type_k --ignore-field type_v"));
 }
 
-void ReadDeployment(FieldReader& fields, ImportedRun& run) {
+void ReadPlacement(FieldReader& fields, ImportedRun& run) {
   run.engine = "llama.cpp";
   if (const auto build = fields.Count("build_number", 1)) run.engine_version = absl::StrCat("b", *build);
   const auto batch = fields.Count("n_batch", 1);
@@ -110,7 +110,7 @@ void SetTest(int32_t prompt, int32_t output, int32_t depth, double seconds, Impo
 
 void ReadLlamaBench(FieldReader& fields, ImportedRun& run) {
   ReadModel(fields, run);
-  ReadDeployment(fields, run);
+  ReadPlacement(fields, run);
   run.sample.set_batching_policy(v1::BATCHING_POLICY_STATIC);
   run.sample.set_batch_size(1);
   const int32_t prompt = fields.Count("n_prompt", 0).value_or(0);

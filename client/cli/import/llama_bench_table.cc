@@ -20,7 +20,7 @@ constexpr std::pair<const char*, const char*> kJsonNames[] = {{"model", "model_t
                                                               {"size", "model_size"},  {"backend", "backends"},
                                                               {"ngl", "n_gpu_layers"}, {"threads", "n_threads"}};
 
-struct Table {
+struct BenchTable {
   std::vector<std::string> columns;
   std::optional<double> build;
 };
@@ -121,7 +121,7 @@ std::optional<double> BuildOf(absl::string_view line) {
   return build;
 }
 
-absl::Status ReadLine(const std::string& file, int number, absl::string_view line, Table& table,
+absl::Status ReadLine(const std::string& file, int number, absl::string_view line, BenchTable& table,
                       std::vector<JsonRecord>& records) {
   if (const auto build = BuildOf(line)) table.build = build;
   if (!absl::StartsWith(line, "|") || IsRule(line)) return absl::OkStatus();
@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<JsonRecord>> ReadLlamaBenchTable(const std::string& f
         absl::StrCat(file, ": ", text.size(), " bytes; allowed: at most ", kMostImportBytes));
   }
   std::vector<JsonRecord> records;
-  Table table;
+  BenchTable table;
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;

@@ -4,18 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace foretoken::cli {
 namespace {
 
 constexpr int kPercents[] = {50, 90, 95, 99};
-
-// "inf", as vLLM writes it, or "Infinity", as Python does.
-bool IsInfinite(const std::string& text) {
-  return absl::EqualsIgnoreCase(text, "\"inf\"") || absl::EqualsIgnoreCase(text, "\"infinity\"");
-}
 
 void SetClosedLoop(int32_t concurrency, std::optional<int32_t> requests, ImportedRun& run) {
   run.sample.set_batch_size(std::min(concurrency, requests.value_or(concurrency)));
@@ -65,9 +59,9 @@ void ReadTraffic(const std::string& rate, const std::string& concurrency, std::o
                  FieldReader& fields, ImportedRun& run) {
   run.sample.set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
   const std::optional<int32_t> at_once = fields.Count(concurrency, 1);
-  const bool all_at_once = IsInfinite(fields.Shown(rate));
+  // As vLLM writes it, and as Python does.
+  const bool all_at_once = fields.Is(rate, "inf") || fields.Is(rate, "Infinity");
   const std::optional<double> per_second = all_at_once ? std::nullopt : fields.Positive(rate);
-  if (all_at_once) fields.Text(rate);
   if (per_second && at_once) {
     fields.AddFault(rate,
                     absl::StrCat(fields.Shown(rate), " and ", concurrency, " ", *at_once,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/cli/import/import_format.h"
 #include "client/cli/import/json_records.h"
+#include "client/cli/import/trace_format.h"
 #include "client/cli/terminal/exit_code.h"
 #include "client/cli/validation/measurements.h"
 #include "tests/client/cli/run_cli.h"
@@ -59,6 +60,16 @@ TEST(ImportCommandTest, EachSampleGivesItsRows) {
        "itl_p90_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
        "gpu-a,small,vllm,0.11.0,1,bf16,continuous,16,160,1024,128,0.15125,0.0215,2.88175,0.1405,0.21,0.29075,0.02125,"
        "0.0225,0.024,0.02075,0.0235,0.048,2.875,3,3.125,vllm-bench-serve vllm-bench-serve.json:1\n"},
+      // As the tool wrote it: "mean_ttft_ms": 24.30055868717318.
+      {"vllm-bench-serve", "vllm-bench-serve-run.json", kAll,
+       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
+       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
+       "tpot_p99_s,itl_p50_s,itl_p90_s,itl_p95_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
+       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.02430055868717318,0.004616906216657906,"
+       "0.09355415193704175,0.023723931499262108,0.02705039200009196,0.02711833250214113,0.027247079303197096,"
+       "0.0045516211663198195,0.004922155533373977,0.004957710683326393,0.004959737283158272,0.004477284997847164,"
+       "0.005008554105734217,0.007108375447569415,0.009044267071658387,0.09226832849890343,0.09805506250268081,"
+       "0.09822411575260048,0.09822933755167469,vllm-bench-serve vllm-bench-serve-run.json:1\n"},
       {"vllm-bench-latency", "vllm-bench-latency.json", With(kAll, {"-b", "8", "-p", "32", "-o", "128"}),
        "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,prompt_tokens,"
        "output_tokens,e2e_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
@@ -87,6 +98,15 @@ TEST(ImportCommandTest, EachSampleGivesItsRows) {
        "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
        "gpu-a,small,vllm,0.11.0,1,bf16,continuous,10,100,550,128,0.09375,0.0214,2.8125,0.09,0.125,0.15,0.2,0.0215,"
        "0.022,0.0225,0.023,2.8,2.9,2.925,3,genai-perf genai-perf.json:1\n"},
+      // As the tool's exporter wrote it: "stimulus": {"concurrency": 4}.
+      {"genai-perf", "genai-perf-run.json", kAll,
+       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
+       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
+       "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
+       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.025967383374999996,0.004503878625,0.0935255634375,"
+       "0.0260955615,0.028907788999999996,0.028974134,0.028992225199999996,0.004493029,0.0045844885,0.004636467,"
+       "0.0047046822,0.09461774749999999,0.096670118,0.0968489055,0.09727424909999999,"
+       "genai-perf genai-perf-run.json:1\n"},
       // Open traffic of the phase that was measured; the closed loop of 1 before it was the warm-up.
       {"aiperf", "aiperf.json", kAll,
        "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,request_rate,"
@@ -245,7 +265,7 @@ TEST(ImportCommandTest, FaultsSayFileLineFieldAndFlag) {
        "-:1: memory_utilization \"7\"; allowed: above 0 to 1"},
       {"a flag of another kind", "{" + good + "}", With(kAll, {"--chunk", "x"}), "-:1: --chunk: "},
       {"two models under one flag", "{" + good + ", \"model_id\": \"a\"}\n{" + good + ", \"model_id\": \"b\"}", kAll,
-       "--model stands for one, and the files have 2 of model: a, b; import them apart"},
+       "--model stands for one model, and the files have 2: a, b; import them apart"},
       {"an ignored field that is not there", "{" + good + "}", With(kAll, {"--ignore-field", "max_concurency"}),
        "--ignore-field max_concurency; no file has this field"},
       {"JSON", "{" + good + "}", With(kAll, {"--output", "json"}), "--output json; allowed: text or csv"},
@@ -284,6 +304,18 @@ TEST(ImportCommandTest, RequestsAtOnce) {
               AllOf(HasSubstr("continuous,4,4,10,2,0.005"), Not(HasSubstr("tpot_s"))));
   EXPECT_THAT(Import("vllm-bench-serve", "-", kAll, R"({"completed": 4, "max_concurrency": 9, )" + rest).out,
               HasSubstr("continuous,4,4,10,2,0.005"));
+}
+
+// The report has the requests of the run, and not how many were there at once.
+TEST(ImportCommandTest, FlagsSayHowRequestsCame) {
+  const std::vector<std::string> flags = {"--hardware", "gpu-a", "--model", "small"};
+  const std::string file = Sample("trtllm-bench.json");
+  const CliResult open = Import("trtllm-bench", file, With(flags, {"--batch", "1", "--request-rate", "4"}));
+  EXPECT_THAT(open.out,
+              AllOf(HasSubstr("batch_size,request_rate,prompt_tokens"), HasSubstr("continuous,1,4,1024,128,")));
+  const CliResult many = Import("trtllm-bench", file, With(flags, {"--batch", "321"}));
+  EXPECT_EQ(many.code, kUsage);
+  EXPECT_THAT(many.err, HasSubstr("trtllm-bench.json:1: 321 requests at once; the run has 320 in all"));
 }
 
 TEST(ImportCommandTest, EachFormatRefusesWhatARowCannotSay) {
@@ -330,7 +362,7 @@ TEST(ImportCommandTest, EachFormatRefusesWhatARowCannotSay) {
 TEST(ImportCommandTest, FilesAreBounded) {
   std::string many;
   for (size_t i = 0; i <= kMostRecords; ++i) many += "{}\n";
-  EXPECT_THAT(Import("vllm-bench-serve", "-", kAll, many).err, HasSubstr("10001 records; allowed: at most 10000"));
+  EXPECT_THAT(Import("vllm-bench-serve", "-", kAll, many).err, HasSubstr("100001 records; allowed: at most 100000"));
   const std::string big = absl::StrCat("{\"a\": \"", std::string(kMostImportBytes, 'x'), "\"}");
   EXPECT_THAT(Import("vllm-bench-serve", "-", kAll, big).err, HasSubstr("bytes; allowed: at most 16777216"));
 }
@@ -339,7 +371,7 @@ TEST(ImportCommandTest, CompletionKnowsTheFormats) {
   client::FakeServer server;
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const CliResult result = RunCli(server, {"completion", shell});
-    for (const ImportFormat& format : ImportFormats()) EXPECT_THAT(result.out, HasSubstr(format.name)) << shell;
+    for (const std::string& name : ImportNames()) EXPECT_THAT(result.out, HasSubstr(name)) << shell;
   }
 }
 
