@@ -44,7 +44,8 @@ std::vector<ReliabilityBin> ReliabilityOf(const Predictions& predictions, int me
     for (const Prediction& p : predictions) (p.left_out == fold ? inside : others).push_back(p);
     const std::optional<BandRatio> band = BandOf(others, metric, rule);
     if (!band) continue;
-    for (const auto& [group, errors] : Errors(inside, metric).groups()) {
+    const Errors tested(inside, metric);
+    for (const auto& [group, errors] : tested.groups()) {
       for (const double error : errors) Ask(*band, error, 1 / static_cast<double>(errors.size()), bins);
     }
   }
