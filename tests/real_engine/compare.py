@@ -16,10 +16,11 @@ import exact
 import report
 from predict import Foretoken, in_flight
 
-MOST_DRIFT = 0.15  # of the reference point beside a run, from the median of its engine: else the run is dropped
+MOST_DRIFT = 0.2  # of the reference point beside a run, from the median of its engine: else the run is dropped
 CALIBRATION_RUNS = 10
 MIXTURE_RUNS = 4  # more, of the mixture, in the third case
 SETTINGS = ("none", "dense", "dense and mixture")
+ENDS_TOGETHER = 3  # steps between the first and the last
 FEWEST_STATES = 12  # states that the constants of exact.py need at least
 COLUMNS = ["of", "name", "group", "calibration", "method", "metric", "measured_s", "predicted_s", "refused"]
 
@@ -73,6 +74,15 @@ def group_of_run(row):
     return f"{row['engine_name']}: {kind}"
 
 
+def group_of_state(row):
+    """By what the probe meets. Where it waits for a seat, it matters whether all running sequences end together."""
+    requests = int(row["decoding"]) + int(row["without_token"])
+    if row["kind"] == "cache full" or requests < int(row["max_num_seqs"]):
+        return f"{row['engine']}: {row['kind']}"
+    together = int(row["remaining_max"]) - int(row["remaining_min"]) <= ENDS_TOGETHER
+    return f"{row['engine']}: waits for a seat, all end {'together' if together else 'apart'}"
+
+
 def times(row, of):
     """Measured times of a run or of a probe, by metric."""
     if of == "state":
@@ -85,7 +95,7 @@ def times(row, of):
 
 def lines(row, of, calibration, method, predicted):
     """Rows of predicted.csv."""
-    group = f"{row['engine']}: {row['kind']}" if of == "state" else group_of_run(row)
+    group = group_of_state(row) if of == "state" else group_of_run(row)
     for metric, measured in times(row, of).items():
         if metric in predicted or "refused" in predicted:
             yield {"of": of, "name": row[of], "group": group, "calibration": calibration, "method": method,
@@ -108,11 +118,14 @@ def exact_lines(states, measured):
     for rows in by_name(states, "engine").values():
         rows = [row for row in rows if row["kind"] != "cache full"]  # whose preemptions exact.py does not follow
         requests = [measured["state_requests"].get(row["state"], []) for row in rows]
-        features = [exact.probe_features(row, own, *in_flight(row, own)) for row, own in zip(rows, requests)]
-        if len(rows) >= FEWEST_STATES:
+        if len(rows) < FEWEST_STATES:
+            continue
+        for method, means_alone in (("exact schedule", False), ("exact schedule of means", True)):
+            features = [exact.probe_features(row, own, *in_flight(row, own), means_alone)
+                        for row, own in zip(rows, requests)]
             reachable = exact.predictions(rows, features)
             for row in rows:
-                yield from lines(row, "state", "other states", "exact schedule", reachable[row["state"]])
+                yield from lines(row, "state", "other states", method, reachable[row["state"]])
 
 
 def compare(folder, measured, runs, states):

@@ -114,10 +114,10 @@ def summary_table(rows, of, metrics):
                   "rank correlation of ttft"], lines)
 
 
-def state_table(rows, calibration):
+def state_table(rows, calibration, method):
     lines = []
     for group in sorted(in_order(rows, "group")):
-        own = select(rows, group=group, calibration=calibration)
+        own = select(rows, group=group, calibration=calibration, method=method)
         seen = {metric: pairs(select(own, metric=metric)) for metric in METRICS}
         ttft = seen["ttft"]
         lines.append([group, len({row["name"] for row in own}), len({row["name"] for row in own if row["refused"]}),
@@ -209,8 +209,8 @@ def document(folder, measured, references, runs, states, used, rows, reports):
         "Error and ratio by kind of load:", loop_table(run_rows, METRICS, ("closed form", "simulation")),
         "90th percentiles, by simulation:", loop_table(select(run_rows, method="simulation"), TAILS, ("simulation",)),
         "## Live states", summary_table(state_rows, "states", METRICS)]
-    for calibration in in_order(state_rows, "calibration"):
-        parts += [f"Calibrated by: {calibration}.", state_table(state_rows, calibration)]
+    for method, calibration in dict.fromkeys((row["method"], row["calibration"]) for row in state_rows):
+        parts += [f"{method.capitalize()}, calibrated by: {calibration}.", state_table(state_rows, calibration, method)]
     parts += ["## Refused", refusals(rows), "## What the fits said"]
     parts += [f"Calibrated by: {name}.\n\n```\n{what_fits_said(said)}\n```" for name, said in reports.items()]
     return "\n\n".join(parts) + "\n"
