@@ -6,8 +6,8 @@ decodes read, and per pair of tokens that prompts attend to. These are fitted to
 other.
 
 An error here is noise: of the machine, and of the step that was half done when the probe came. What foretoken's error
-has beyond it is the model's, or lies in what a LiveLoad does not tell. To tell these apart, the same schedule runs with what
-a LiveLoad tells of the running sequences, and with the least remaining output beside it.
+has beyond it is the model's, or lies in what a LiveLoad does not tell. To tell these apart, the same schedule runs with
+what a LiveLoad tells of the running sequences, and with the least remaining output beside it.
 """
 
 FEATURES = 5
