@@ -185,6 +185,21 @@ def repeat_table(runs):
                  lines) if lines else "No point was repeated."
 
 
+def plan_of(state, requests):
+    """What was sent. How much of it had been done when the probe came differs from repeat to repeat."""
+    return (state["engine"], state["kind"], state["probe_prompt_tokens"], state["probe_output_tokens"],
+            *((row["role"], row["prompt_tokens"], row["output_tokens"]) for row in requests))
+
+
+def repeated_states(states, requests):
+    groups = collections.defaultdict(list)
+    for state in states:
+        groups[plan_of(state, requests.get(state["state"], []))].append(float(state["probe_ttft_s"]))
+    off = [abs(times[-1] / times[0] - 1) for times in groups.values() if len(times) > 1]
+    return (f"{len(off)} states were made again with the same requests: the probe's TTFT differed by "
+            f"{percent(statistics.median(off))} in the median." if off else "No state was made again.")
+
+
 def text_of(folder, name):
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
@@ -231,7 +246,7 @@ def document(folder, measured, references, runs, states, used, rows, reports, mo
         noise_table(measured, references),
         f"Where the reference point beside it was off by more than {percent(most_drift)}, a run or state was dropped: "
         f"{dropped[0]} runs and {dropped[1]} states.",
-        repeat_table(runs), "## Loops",
+        repeat_table(runs), repeated_states(states, measured["state_requests"]), "## Loops",
         "A calibration that changes no prediction of a line is left out. The calibrating runs and "
         f"repeats of their points are no part of the tables: {', '.join(sorted(used))}.",
         summary_table(run_rows, "runs", METRICS),
