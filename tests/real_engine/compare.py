@@ -2,8 +2,8 @@
 
     /usr/bin/python3 compare.py MEASURED
 
-MEASURED has the tables of measure.py and cpu.textproto. Predictions go to MEASURED/predicted.csv, tables to
-MEASURED/README.md. First nothing is calibrated, then ten runs are registered, and the others are predicted.
+MEASURED has the tables of measure.py and cpu.textproto. Every prediction goes to
+build/release/real_engine_predicted.csv, the tables to MEASURED/README.md. First nothing is calibrated, then ten runs are registered, and the others are predicted.
 """
 
 import collections
@@ -150,8 +150,9 @@ def cell(value):
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def write(folder, rows):
-    with open(os.path.join(folder, "predicted.csv"), "w", encoding="utf-8", newline="") as file:
+def write(rows):
+    path = os.path.join(os.environ["FORETOKEN_BINARY_DIR"], "real_engine_predicted.csv")
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
@@ -165,7 +166,7 @@ def main(folder):
     runs = [row for row in kept(measured["runs"], "engine_name", references) if not int(row["failed"])]
     states = [row for row in kept(measured["states"], "engine", references) if row["status"] == "ok"]
     rows, used, reports = compare(folder, measured, runs, states)
-    write(folder, rows)
+    write(rows)
     with open(os.path.join(folder, "README.md"), "w", encoding="utf-8") as file:
         file.write(report.document(folder, measured, references, runs, states, used, rows, reports,
                                    MOST_DRIFT))
