@@ -3,7 +3,8 @@
     /usr/bin/python3 compare.py MEASURED
 
 MEASURED has the tables of measure.py and cpu.textproto. Every prediction goes to
-build/release/real_engine_predicted.csv, the tables to MEASURED/README.md. First nothing is calibrated, then ten runs are registered, and the others are predicted.
+build/release/real_engine_predicted.csv, the tables to MEASURED/README.md. First nothing is calibrated, then ten runs are
+registered, and the others are predicted.
 """
 
 import collections

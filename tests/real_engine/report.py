@@ -230,9 +230,10 @@ def refusals(rows):
 
 
 def what_fits_said(said):
-    """Without what the samples do not identify, and the probe set."""
+    """Without what the samples do not identify, the probe set, and etags."""
     fit = re.split(r"\n\d+ of \d+ predictions", said)[0]
-    return "\n".join(line for line in fit.splitlines() if "not identified" not in line).strip()
+    lines = (line for line in fit.splitlines() if "not identified" not in line)
+    return "\n".join(line for line in lines if not line.startswith("registered hardware")).strip()
 
 
 def document(folder, measured, references, runs, states, used, rows, reports, most_drift):
