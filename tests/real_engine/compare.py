@@ -2,8 +2,9 @@
 
     /usr/bin/python3 compare.py MEASURED
 
-MEASURED has the tables of measure.py and cpu.textproto. Predictions go to MEASURED/predicted.csv, tables to
-MEASURED/README.md. First nothing is calibrated, then ten runs are registered, and the others are predicted.
+MEASURED has the tables of measure.py and cpu.textproto. Every prediction goes to
+build/release/real_engine_predicted.csv, the tables to MEASURED/README.md. First nothing is calibrated, then ten runs are
+registered, and the others are predicted.
 """
 
 import collections
@@ -16,11 +17,12 @@ import exact
 import report
 from predict import Foretoken, in_flight
 
-MOST_DRIFT = 0.15  # of the reference point beside a run, from the median of its engine: else the run is dropped
+MOST_DRIFT = 0.2  # of the reference point beside a run, from the median of its engine: else the run is dropped
 CALIBRATION_RUNS = 10
 MIXTURE_RUNS = 4  # more, of the mixture, in the third case
-SETTINGS = ("none", "dense", "dense and mixture")
-FEWEST_STATES = 12  # states that the constants of exact.py need at least
+SETTINGS = ("none", "dense", "dense and mixture", "dense and kernels")  # kernels: routed experts timed alone
+ENDS_TOGETHER = 3  # steps between the first and the last
+FEWEST_STATES = 20  # states that the constants of exact.py need at least
 COLUMNS = ["of", "name", "group", "calibration", "method", "metric", "measured_s", "predicted_s", "refused"]
 
 
@@ -73,6 +75,15 @@ def group_of_run(row):
     return f"{row['engine_name']}: {kind}"
 
 
+def group_of_state(row):
+    """By what the probe meets. Where it waits for a seat, it matters whether all running sequences end together."""
+    requests = int(row["decoding"]) + int(row["without_token"])
+    if row["kind"] == "cache full" or requests < int(row["max_num_seqs"]):
+        return f"{row['engine']}: {row['kind']}"
+    together = int(row["remaining_max"]) - int(row["remaining_min"]) <= ENDS_TOGETHER
+    return f"{row['engine']}: waits for a seat, all end {'together' if together else 'apart'}"
+
+
 def times(row, of):
     """Measured times of a run or of a probe, by metric."""
     if of == "state":
@@ -85,7 +96,7 @@ def times(row, of):
 
 def lines(row, of, calibration, method, predicted):
     """Rows of predicted.csv."""
-    group = f"{row['engine']}: {row['kind']}" if of == "state" else group_of_run(row)
+    group = group_of_state(row) if of == "state" else group_of_run(row)
     for metric, measured in times(row, of).items():
         if metric in predicted or "refused" in predicted:
             yield {"of": of, "name": row[of], "group": group, "calibration": calibration, "method": method,
@@ -108,24 +119,29 @@ def exact_lines(states, measured):
     for rows in by_name(states, "engine").values():
         rows = [row for row in rows if row["kind"] != "cache full"]  # whose preemptions exact.py does not follow
         requests = [measured["state_requests"].get(row["state"], []) for row in rows]
-        features = [exact.probe_features(row, own, *in_flight(row, own)) for row, own in zip(rows, requests)]
-        if len(rows) >= FEWEST_STATES:
+        if len(rows) < FEWEST_STATES:
+            continue
+        for method in (exact.ALL, exact.MEANS, exact.LEAST):
+            features = [exact.probe_features(row, own, *in_flight(row, own), method)
+                        for row, own in zip(rows, requests)]
             reachable = exact.predictions(rows, features)
             for row in rows:
-                yield from lines(row, "state", "other states", "exact schedule", reachable[row["state"]])
+                yield from lines(row, "state", "other states", method, reachable[row["state"]])
 
 
 def compare(folder, measured, runs, states):
     few = calibration_rows(runs, "dense", CALIBRATION_RUNS)
     more = few + calibration_rows(runs, "mixture", MIXTURE_RUNS)
     used = {row["run"] for row in more}
-    others = [row for row in runs if row["run"] not in used]
+    points = {report.point_of(row) for row in more}
+    others = [row for row in runs if report.point_of(row) not in points]  # repeats of what calibrates are no test
     rows, reports = [], {}
     configs = {f"lab-{model}": os.path.join(folder, model, "config.json") for model in ("dense", "mixture")}
-    for calibration, samples in zip(SETTINGS, ([], few, more)):
+    kernels = ("--kernels", os.path.join(folder, "kernels.csv"))
+    for calibration, samples, flags in zip(SETTINGS, ([], few, more, few), ((), (), (), kernels)):
         with Foretoken(os.path.join(folder, "cpu.textproto"), configs) as foretoken:
             if samples:
-                reports[calibration] = foretoken.register_samples(samples)
+                reports[calibration] = foretoken.register_samples(samples, *flags)
             rows += predictions(foretoken, calibration, others, states, measured)
     rows += exact_lines(states, measured)
     return rows, used, reports
@@ -135,8 +151,9 @@ def cell(value):
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def write(folder, rows):
-    with open(os.path.join(folder, "predicted.csv"), "w", encoding="utf-8", newline="") as file:
+def write(rows):
+    path = os.path.join(os.environ["FORETOKEN_BINARY_DIR"], "real_engine_predicted.csv")
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
@@ -150,9 +167,10 @@ def main(folder):
     runs = [row for row in kept(measured["runs"], "engine_name", references) if not int(row["failed"])]
     states = [row for row in kept(measured["states"], "engine", references) if row["status"] == "ok"]
     rows, used, reports = compare(folder, measured, runs, states)
-    write(folder, rows)
+    write(rows)
     with open(os.path.join(folder, "README.md"), "w", encoding="utf-8") as file:
-        file.write(report.document(folder, measured, references, runs, states, used, rows, reports))
+        file.write(report.document(folder, measured, references, runs, states, used, rows, reports,
+                                   MOST_DRIFT))
 
 
 if __name__ == "__main__":

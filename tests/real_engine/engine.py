@@ -39,6 +39,7 @@ def flags(model, port, more):
 
 def environment(core):
     return os.environ | {"VLLM_TARGET_DEVICE": "cpu", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1",
+                         "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "36000",
                          "VLLM_CPU_OMP_THREADS_BIND": str(core), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -103,7 +104,10 @@ class Engine:
             return log.read()
 
     def pause(self):
-        """Idle workers take a percent or two of the core each, so those that are not asked stand still."""
+        """Idle workers take a percent or two of the core each, so those that are not asked stand still. A step that is
+        stopped half way would be taken for a worker that hangs."""
+        self.wait_until_idle()
+        time.sleep(1)
         os.killpg(self.process.pid, signal.SIGSTOP)
 
     def resume(self):

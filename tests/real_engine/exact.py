@@ -6,11 +6,13 @@ decodes read, and per pair of tokens that prompts attend to. These are fitted to
 other.
 
 An error here is noise: of the machine, and of the step that was half done when the probe came. What foretoken's error
-has beyond it is the model's, or lies in what a LiveLoad does not tell, as it has means alone.
+has beyond it is the model's, or lies in what a LiveLoad does not tell. To tell these apart, the same schedule runs with
+what a LiveLoad tells of the running sequences, and with the least remaining output beside it.
 """
 
 FEATURES = 5
 MOST_STEPS = 5000
+ALL, MEANS, LEAST = "exact schedule", "exact schedule of means", "of means and the least"  # what it is told
 
 
 class Sequence:
@@ -61,13 +63,29 @@ def advance(sequence, tokens):
     return [0, tokens, 0, 0, tokens * (before + tokens / 2)]
 
 
-def sequences(row, requests, begun, left):
+def by_means(running, tells):
+    """As a LiveLoad tells of them: all have the mean context, and they end one after the other, evenly. If `tells` has
+    the least that one of them has left, they end evenly from there."""
+    count = max(1, len(running))
+    context = round(sum(sequence.context for sequence in running) / count)
+    left = [sequence.output - sequence.received for sequence in running]
+    mean, least = sum(left) / count, min(left, default=0)
+    def of(i):
+        if tells == MEANS:
+            return 2 * mean * (i + 1) / (count + 1)
+        return least + 2 * (mean - least) * i / max(1, count - 1)
+    return [Sequence(context, max(1, round(of(i))) + 1, 0, 1) for i in range(len(running))]
+
+
+def sequences(row, requests, begun, left, tells):
     """What runs, the oldest first, and what waits. `begun`: prompts that run without a token; of their tokens `left`
     are to be prefilled, and the engine takes the oldest first."""
     def of(request, of_prompt):
         return Sequence(int(request["prompt_tokens"]), int(request["output_tokens"]), of_prompt,
                         int(request["received_tokens"]))
     running = [of(r, 0) for r in requests if int(r["received_tokens"]) and int(r["remaining_tokens"]) > 0]
+    if tells != ALL:
+        running = by_means(running, tells)
     done = sum(int(r["prompt_tokens"]) for r in begun) - left
     for request in begun:
         of_this = min(done, int(request["prompt_tokens"]) - 1)
@@ -78,9 +96,9 @@ def sequences(row, requests, begun, left):
     return running, waiting
 
 
-def probe_features(row, requests, begun, left):
+def probe_features(row, requests, begun, left, tells):
     """Sums of features to the probe's first token and to its last. Half of the step that runs when it comes counts."""
-    running, waiting = sequences(row, requests, begun, left)
+    running, waiting = sequences(row, requests, begun, left, tells)
     budget, seats = int(row["max_num_batched_tokens"]), int(row["max_num_seqs"])
     cached = int(row["probe_cached_tokens"] or 0)
     prompt = int(row["probe_prompt_tokens"])

@@ -13,6 +13,28 @@ import time
 HARDWARE_ID = "lab-cpu-one-core"
 REPEATS = 7
 READ_BYTES = 512 << 20
+SPEC = """# proto-file: foretoken/v1/hardware.proto
+# proto-message: foretoken.v1.HardwareSpec
+
+id: "{id}"
+display_name: "{name}, one core"
+vendor: "{vendor}"
+kind: HARDWARE_KIND_CPU
+
+memory_capacity_bytes: {memory}
+memory_bandwidth_bytes_per_second: {bandwidth:.3g}
+
+peak {{
+  fp32_flops_per_second: {fp32:.3g}
+  bf16_flops_per_second: {bf16:.3g}
+}}
+
+sources {{
+  citation: "Measured by tests/real_engine/machine.py, {day}, torch {torch}, {system}"
+}}
+
+notes: "Not peaks of a datasheet: the best of {repeats} repeats on one core of a virtual machine."
+"""
 
 
 def cpu_name():
@@ -56,29 +78,11 @@ def read_bytes_per_second():
 def spec():
     import torch
     torch.set_num_threads(1)
-    return f"""# proto-file: foretoken/v1/hardware.proto
-# proto-message: foretoken.v1.HardwareSpec
-
-id: "{HARDWARE_ID}"
-display_name: "{cpu_name()}, one core"
-vendor: "{cpu_name().split()[0].lower()}"
-kind: HARDWARE_KIND_CPU
-
-memory_capacity_bytes: {memory_bytes()}
-memory_bandwidth_bytes_per_second: {read_bytes_per_second():.3g}
-
-peak {{
-  fp32_flops_per_second: {flops_per_second(torch.float32):.3g}
-  bf16_flops_per_second: {flops_per_second(torch.bfloat16):.3g}
-}}
-
-sources {{
-  citation: "Measured by tests/real_engine/machine.py, {time.strftime('%Y-%m-%d')}, torch {torch.__version__}, "
-            "{platform.system()} {platform.release()}"
-}}
-
-notes: "Not peaks of a datasheet: the best of {REPEATS} repeats on one core of a virtual machine."
-"""
+    return SPEC.format(
+        id=HARDWARE_ID, name=cpu_name(), vendor=cpu_name().split()[0].lower(), memory=memory_bytes(),
+        bandwidth=read_bytes_per_second(), fp32=flops_per_second(torch.float32), bf16=flops_per_second(torch.bfloat16),
+        day=time.strftime("%Y-%m-%d"), torch=torch.__version__, system=f"{platform.system()} {platform.release()}",
+        repeats=REPEATS)
 
 
 if __name__ == "__main__":

@@ -114,11 +114,13 @@ def main():
     arguments.add_argument("--minutes", type=float, default=35)
     arguments.add_argument("--wait-until", help="HH:MM in UTC: engines start now, measuring then")
     arguments.add_argument("--quick", action="store_true")
+    arguments.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), help="default: all")
     asked = arguments.parse_args()
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(1))  # and ends the engines
     with contextlib.ExitStack() as stack:
         engines = {}
-        for name, (model, flags) in ENGINES.items():  # one after the other: they share a core
+        for name in asked.engines:  # one after the other: they share a core
+            model, flags = ENGINES[name]
             engines[name] = stack.enter_context(Engine(asked.home, model, flags, name))
             print(f"{time.strftime('%H:%M:%S')} {name} serves", flush=True)
             asyncio.run(warm_up(engines[name]))
@@ -126,7 +128,8 @@ def main():
         while asked.wait_until and time.strftime("%H:%M", time.gmtime()) < asked.wait_until:
             time.sleep(1)
         deadline = time.monotonic() + 60 * asked.minutes
-        asyncio.run(follow(QUICK if asked.quick else PLAN, engines, tables(asked.output), deadline))
+        plan = [part for part in (QUICK if asked.quick else PLAN) if part[0] in asked.engines]
+        asyncio.run(follow(plan, engines, tables(asked.output), deadline))
 
 
 if __name__ == "__main__":

@@ -60,14 +60,14 @@ class Foretoken(ServerProcess):
             raise RuntimeError(f"{arguments}: {done.stdout}{done.stderr}")
         return done.stdout
 
-    def register_samples(self, rows):
-        """The report of the fit."""
+    def register_samples(self, rows, *more):
+        """The report of the fit. `more`: flags."""
         with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, SAMPLE_COLUMNS, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
             file.flush()
-            return self.run("register-hardware", self.spec, "--samples", file.name, "--etag", "*")
+            return self.run("register-hardware", self.spec, "--samples", file.name, "--etag", "*", *more)
 
     def scenario(self, model, batched_tokens, workload, **more):
         return {"model_id": model, "hardware_id": self.hardware(),

@@ -11,6 +11,8 @@ import os
 import re
 import statistics
 
+import exact
+
 METRICS = ("ttft", "tpot", "e2e")
 TAILS = ("ttft_p90", "tpot_p90", "itl_p90", "e2e_p90")
 
@@ -85,47 +87,65 @@ def error_cell(rows):
     return "-" if not seen else f"{percent(error(seen))}, x{ratio(seen):.2f}"
 
 
-def loop_table(rows, metrics, methods):
+def distinct(rows):
+    """Without the predictions of a calibration that changes none of them."""
+    seen, wanted = set(), []
+    for (group, method, calibration), own in grouped(rows, "group", "method", "calibration").items():
+        figures = (group, method, tuple((row["name"], row["metric"], row["predicted_s"]) for row in own))
+        if figures not in seen:
+            seen.add(figures)
+            wanted += own
+    return wanted
+
+
+def grouped(rows, *names):
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[tuple(row[name] for name in names)].append(row)
+    return groups
+
+
+def loop_table(rows, metrics):
     """A line for each group, method and calibration."""
     lines = []
-    for group in in_order(rows, "group"):
-        for method in methods:
-            for calibration in in_order(rows, "calibration"):
-                own = select(rows, group=group, method=method, calibration=calibration)
-                names = {row["name"] for row in own}
-                refused = {row["name"] for row in own if row["refused"]}
-                lines.append([group, method, calibration, len(names), len(refused),
-                              *(error_cell(select(own, metric=metric)) for metric in metrics)])
+    for key, own in sorted(grouped(rows, "group", "method", "calibration").items(), key=lambda item: item[0][:2]):
+        refused = {row["name"] for row in own if row["refused"]}
+        lines.append([*key, len({row["name"] for row in own}), len(refused),
+                      *(error_cell(select(own, metric=metric)) for metric in metrics)])
     return table(["runs", "method", "calibrated by", "runs", "refused", *metrics], lines)
 
 
+def engine_of(row):
+    return row["group"].split(":")[0]
+
+
 def summary_table(rows, of, metrics):
-    """Over all groups of an engine: error, and the same without the level of each group."""
+    """Over all groups of an engine: error, and the same without the level."""
     lines = []
-    for engine in dict.fromkeys(row["group"].split(":")[0] for row in rows):
-        own_engine = [row for row in rows if row["group"].startswith(engine + ":")]
-        for method, calibration in dict.fromkeys((row["method"], row["calibration"]) for row in own_engine):
-            own = select(own_engine, method=method, calibration=calibration)
-            seen = {metric: pairs(select(own, metric=metric)) for metric in metrics}
-            lines.append([engine, method, calibration, len({row["name"] for row in own if not row["refused"]}),
-                          *(f"{percent(error(seen[m]))}, {percent(level_free(seen[m]))}" for m in metrics),
-                          number(rank_correlation(seen["ttft"]))])
+    for (engine, method, calibration), own in grouped([row | {"engine": engine_of(row)} for row in rows],
+                                                      "engine", "method", "calibration").items():
+        seen = {metric: pairs(select(own, metric=metric)) for metric in metrics}
+        lines.append([engine, method, calibration, len({row["name"] for row in own if not row["refused"]}),
+                      *(f"{percent(error(seen[m]))}, {percent(level_free(seen[m]))}" for m in metrics),
+                      number(rank_correlation(seen["ttft"]))])
     return table(["engine", "method", "calibrated by", of, *(f"{m}: error, level-free" for m in metrics),
-                  "rank correlation of ttft"], lines)
+                  "rank correlation of ttft"], sorted(lines, key=lambda line: line[0]))
 
 
 def state_table(rows, calibration):
+    """The live load by what the probe meets, and beside it what is reachable."""
     lines = []
-    for group in sorted(in_order(rows, "group")):
-        own = select(rows, group=group, calibration=calibration)
-        seen = {metric: pairs(select(own, metric=metric)) for metric in METRICS}
-        ttft = seen["ttft"]
+    for (group,), every in sorted(grouped(rows, "group").items()):
+        own = select(every, method="live load", calibration=calibration)
+        ttft = pairs(select(own, metric="ttft"))
+        reachable = (error_cell(select(every, method=method, metric="ttft"))
+                     for method in (exact.ALL, exact.MEANS, exact.LEAST))
         lines.append([group, len({row["name"] for row in own}), len({row["name"] for row in own if row["refused"]}),
                       milliseconds(statistics.median(m for m, _ in ttft)) if ttft else "-",
-                      *(f"{percent(error(seen[m]))}, x{number(ratio(seen[m]))}" for m in METRICS),
-                      percent(level_free(ttft)), number(rank_correlation(ttft))])
-    return table(["states", "count", "refused", "median TTFT", "ttft", "tpot", "e2e", "ttft level-free",
-                  "rank correlation"], lines)
+                      *(error_cell(select(own, metric=metric)) for metric in METRICS),
+                      percent(level_free(ttft)), number(rank_correlation(ttft)), *reachable])
+    return table(["states", "count", "refused", "median TTFT", *METRICS, "ttft level-free", "rank correlation of ttft",
+                  *(f"ttft, {method}" for method in (exact.ALL, exact.MEANS, exact.LEAST))], lines)
 
 
 def noise_table(measured, references):
@@ -135,22 +155,26 @@ def noise_table(measured, references):
         def spread(column, usual, own=own):
             off = sorted(abs(float(row[column]) / usual - 1) for row in own)
             return f"{percent(statistics.median(off))}, {percent(off[int(0.9 * (len(off) - 1))])}"
+        beside = [float(row["driver_core_share"]) for row in measured["runs"] + measured["states"]
+                  if engine in (row.get("engine_name"), row["engine"])]
         lines.append([engine, len(own), milliseconds(ttft), spread("ttft_s", ttft), milliseconds(tpot),
-                      spread("tpot_s", tpot)])
-    return table(["engine", "repeats", "TTFT", "off by: median, p90", "TPOT", "off by: median, p90"], lines)
+                      spread("tpot_s", tpot), percent(statistics.fmean(beside))])
+    return table(["engine", "repeats", "TTFT", "off by: median, p90", "TPOT", "off by: median, p90",
+                  "core 1 was busy"], lines)
 
 
 POINT = ("engine_name", "batch_size", "request_rate", "arrival_cv", "requests", "prompt_tokens", "prompt_tokens_min",
          "output_tokens", "output_tokens_min", "cached_prefix_tokens")
 
 
+def point_of(run):
+    return tuple(run[name] for name in POINT)
+
+
 def repeat_table(runs):
     """Points that were measured more than once."""
-    groups = collections.defaultdict(list)
-    for row in runs:
-        groups[tuple(row[name] for name in POINT)].append(row)
     lines = []
-    for point, rows in groups.items():
+    for point, rows in grouped(runs, *POINT).items():
         if len(rows) > 1:
             spreads = []
             for metric in METRICS:
@@ -159,6 +183,21 @@ def repeat_table(runs):
             lines.append([point[0], point[1], f"{point[5]} in, {point[7]} out", len(rows), *spreads])
     return table(["engine", "users", "lengths at most", "repeats", *(f"{m}: largest over smallest" for m in METRICS)],
                  lines) if lines else "No point was repeated."
+
+
+def plan_of(state, requests):
+    """What was sent. How much of it had been done when the probe came differs from repeat to repeat."""
+    return (state["engine"], state["kind"], state["probe_prompt_tokens"], state["probe_output_tokens"],
+            *((row["role"], row["prompt_tokens"], row["output_tokens"]) for row in requests))
+
+
+def repeated_states(states, requests):
+    groups = collections.defaultdict(list)
+    for state in states:
+        groups[plan_of(state, requests.get(state["state"], []))].append(float(state["probe_ttft_s"]))
+    off = [abs(times[-1] / times[0] - 1) for times in groups.values() if len(times) > 1]
+    return (f"{len(off)} states were made again with the same requests: the probe's TTFT differed by "
+            f"{percent(statistics.median(off))} in the median." if off else "No state was made again.")
 
 
 def text_of(folder, name):
@@ -191,26 +230,31 @@ def refusals(rows):
 
 
 def what_fits_said(said):
-    """Without what the samples do not identify, and the probe set."""
+    """Without what the samples do not identify, the probe set, and etags."""
     fit = re.split(r"\n\d+ of \d+ predictions", said)[0]
-    return "\n".join(line for line in fit.splitlines() if "not identified" not in line).strip()
+    lines = (line for line in fit.splitlines() if "not identified" not in line)
+    return "\n".join(line for line in lines if not line.startswith("registered hardware")).strip()
 
 
-def document(folder, measured, references, runs, states, used, rows, reports):
-    run_rows, state_rows = select(rows, of="run"), select(rows, of="state")
+def document(folder, measured, references, runs, states, used, rows, reports, most_drift):
+    last = list(reports)[-1]
+    run_rows, state_rows = (distinct(select(rows, of=of)) for of in ("run", "state"))
     dropped = (len(measured["runs"]) - len(runs), len(measured["states"]) - len(states))
     parts = [
         "# Live states and loops of a real engine", "Written by `tests/real_engine/compare.py`.",
         __doc__.split("\n\n")[1].strip(),
         provenance(folder, measured), "## Noise", "The reference point, one request alone, between all others:",
-        noise_table(measured, references), f"Dropped: {dropped[0]} runs and {dropped[1]} states.",
-        repeat_table(runs), "## Loops", f"Runs that calibrated are left out: {', '.join(sorted(used))}.",
+        noise_table(measured, references),
+        f"Where the reference point beside it was off by more than {percent(most_drift)}, a run or state was dropped: "
+        f"{dropped[0]} runs and {dropped[1]} states.",
+        repeat_table(runs), repeated_states(states, measured["state_requests"]), "## Loops",
+        "A calibration that changes no prediction of a line is left out. The calibrating runs and "
+        f"repeats of their points are no part of the tables: {', '.join(sorted(used))}.",
         summary_table(run_rows, "runs", METRICS),
-        "Error and ratio by kind of load:", loop_table(run_rows, METRICS, ("closed form", "simulation")),
-        "90th percentiles, by simulation:", loop_table(select(run_rows, method="simulation"), TAILS, ("simulation",)),
-        "## Live states", summary_table(state_rows, "states", METRICS)]
-    for calibration in in_order(state_rows, "calibration"):
-        parts += [f"Calibrated by: {calibration}.", state_table(state_rows, calibration)]
-    parts += ["## Refused", refusals(rows), "## What the fits said"]
+        "Error and ratio by kind of load:", loop_table(run_rows, METRICS),
+        "90th percentiles, by simulation:", loop_table(select(run_rows, method="simulation"), TAILS),
+        "## Live states", "What `exact schedule` means, tests/real_engine/exact.py says.",
+        summary_table(state_rows, "states", METRICS), f"By what the probe meets, calibrated by: {last}.",
+        state_table(select(rows, of="state"), last), "## Refused", refusals(rows), "## What the fits said"]
     parts += [f"Calibrated by: {name}.\n\n```\n{what_fits_said(said)}\n```" for name, said in reports.items()]
     return "\n\n".join(parts) + "\n"
