@@ -107,7 +107,8 @@ def lines(row, of, calibration, method, predicted):
 def predictions(foretoken, calibration, runs, states, measured):
     for row in states:
         requests = measured["state_requests"].get(row["state"], [])
-        yield from lines(row, "state", calibration, "live load", foretoken.state(row, requests))
+        for method, each in ((report.MEANS, False), (report.ONE_BY_ONE, True)):
+            yield from lines(row, "state", calibration, method, foretoken.state(row, requests, each))
     for row in runs:
         yield from lines(row, "run", calibration, "closed form", foretoken.loop(row))
         yield from lines(row, "run", calibration, "simulation",

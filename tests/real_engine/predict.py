@@ -85,12 +85,12 @@ class Foretoken(ServerProcess):
             return {"refused": f"{refused.reason} {refused.fields}: {refused.message}"}
         return {metric: reply[metric]["seconds"] for metric in ("ttft", "tpot", "e2e") if metric in reply}
 
-    def state(self, row, requests):
-        """Of the probe under the load."""
+    def state(self, row, requests, each):
+        """Of the probe under the load. `each`: the load lists its running sequences one by one."""
         workload = {"batch_size": 1, "prompt_tokens": whole(row, "probe_prompt_tokens"),
                     "output_tokens": whole(row, "probe_output_tokens"), **cached(whole(row, "probe_cached_tokens"))}
         return self.estimate(self.scenario(f"lab-{row['model']}", whole(row, "max_num_batched_tokens"), workload,
-                                           live_load=live_load(row, requests)))
+                                           live_load=live_load(row, requests, each)))
 
     def workload(self, row):
         (prompt, prompt_spread), (output, output_spread) = (mean_and_spread(row, name) for name in ("prompt", "output"))
@@ -157,17 +157,28 @@ def in_flight(row, requests):
     return begun, round(tokens - min(max(0.0, held - of_decoding), tokens))
 
 
-def live_load(row, requests):
-    """What a router tells of a state: `row` of states.csv, `requests` of state_requests.csv."""
+def one_by_one(requests):
+    """The sequences that decode: how far each is, and what it still has to make."""
+    return [{"context_tokens": int(r["context_tokens"]), "remaining_output_tokens": int(r["remaining_tokens"])}
+            for r in requests if int(r["received_tokens"]) and int(r["remaining_tokens"]) > 0]
+
+
+def live_load(row, requests, each):
+    """What a router tells of a state: `row` of states.csv, `requests` of state_requests.csv. Its running sequences by
+    their means, or one by one."""
     begun, left = in_flight(row, requests)
     begun_tokens = sum(int(r["prompt_tokens"]) for r in begun)
-    load = {"running_sequences": whole(row, "decoding"), "max_num_seqs": whole(row, "max_num_seqs"),
+    load = {"max_num_seqs": whole(row, "max_num_seqs"),
             "max_num_batched_tokens": whole(row, "max_num_batched_tokens"),
             "kv_block_tokens": whole(row, "kv_block_tokens"),
             "free_kv_tokens": round((1 - float(row["gauge_kv_share"])) * whole(row, "kv_tokens")),
             "waiting_requests": whole(row, "without_token") - len(begun),
             "queued_prefill_tokens": whole(row, "without_token_tokens") - begun_tokens,
             "in_flight_prefill_tokens": left}
+    running = one_by_one(requests)
+    if each and len(running) == whole(row, "decoding"):
+        return load | {"running": running}
+    load["running_sequences"] = whole(row, "decoding")
     if load["running_sequences"]:
         load |= {"running_context_tokens": float(row["context_mean"]),
                  "remaining_output_tokens": float(row["remaining_mean"])}
