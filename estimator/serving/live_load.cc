@@ -18,6 +18,9 @@ class Engine {
   Engine(const Replica& replica, const ReplicaQueue& queue)
       : model_(replica.model), w_(replica.scenario.workload), deployment_(replica.scenario.deployment), b_(queue) {
     deployment_.prefill_chunk_tokens = static_cast<int>(b_.step_tokens);
+    // A server that is under a load takes requests in as one that batches continuously, whatever the policy that was
+    // asked for.
+    if (StatesPresent(*replica.scenario.live_load)) w_.batching = BatchingPolicy::kContinuous;
   }
 
   double Stages() const { return model_.shard.stages; }
@@ -66,7 +69,7 @@ class Engine {
 
  private:
   const StepModel& model_;
-  const Workload& w_;
+  Workload w_;
   Deployment deployment_;
   ReplicaQueue b_;
 };

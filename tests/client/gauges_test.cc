@@ -37,8 +37,8 @@ TEST(GaugesTest, EachEngine) {
 
 TEST(GaugesTest, RanksAreAddedUpAndSharesAveraged) {
   EXPECT_EQ(TextOf("vllm:num_requests_running{engine=\"0\"} 3 1700000000000\nvllm:num_requests_running{engine=\"1\"} 5\n"
-                   "vllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.4\n"),
-            "running_sequences: 8 kv_cache_usage_ratio: 0.3");
+                   "vllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.3\n"),
+            "running_sequences: 8 kv_cache_usage_ratio: 0.25");
 }
 
 TEST(GaugesTest, RefusesWhatIsNoLoad) {

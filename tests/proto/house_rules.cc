@@ -49,7 +49,7 @@ constexpr Unitless kUnitless[] = {
      "expert_load_imbalance max_vector_balance "
      "low_ratio high_ratio max_median_ape in_sample_median_ape in_sample_mean_ape in_sample_bias "
      "cross_validated_median_ape parent_median_ape prefill_utilization decode_utilization "
-     "coefficient_of_variation relative_error mean_kv_cache_share most_kv_cache_share "},
+     "kv_cache_usage_ratio coefficient_of_variation relative_error mean_kv_cache_share most_kv_cache_share "},
     {"amounts in the caller's currency", " price_per_device_hour cost_per_request cost_per_million_output_tokens "},
     {"positions, revisions and codes",
      " index sample_indices ranking first_point point store_revision statuses model_version seed "},

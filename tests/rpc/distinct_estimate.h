@@ -59,7 +59,7 @@ inline Estimate DistinctEstimate() {
           .memory = DistinctMemory(171),
           .mbu = 181,
           .mfu = 182,
-          .slo = SloVerdict{.verdict = Verdict::kInfeasible, .headroom = -183},
+          .slo = SloVerdict{.verdict = Verdict::kMarginal, .headroom = -183, .probability = 184},
           .speculation = SpeculationEstimate{.accepted_tokens = 191, .verify = Seconds(192), .draft = Seconds(193)},
           .disaggregation = DisaggregationEstimate{.transfer = Bytes(201),
                                                    .exposed = Seconds(202),

@@ -1,5 +1,5 @@
-// Every enum of the API is proven against ours (server/rpc/wire/twin_enums.cc, and where deployments and simulations are
-// converted), or named here with the reason why there is nothing to prove.
+// Every enum of the API is proven against ours (server/rpc/wire/twin_enums.cc, and where deployments and simulations
+// are converted), or named here with the reason why there is nothing to prove.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 
@@ -40,8 +40,9 @@ void AddEnums(const google::protobuf::FileDescriptor& file, std::set<std::string
 
 TEST(TwinEnumsTest, EveryEnumOfTheApiHasItsTwinProvenOrIsExcused) {
   std::stringstream text;
-  for (const char* path : {"server/rpc/wire/twin_enums.cc", "server/rpc/wire/convert_deployment.cc",
-                           "server/rpc/simulate/convert_simulation.cc"}) {
+  for (const char* path :
+       {"server/rpc/wire/twin_enums.cc", "server/rpc/wire/convert_deployment.cc", "server/rpc/wire/convert_load.cc",
+        "server/rpc/wire/convert_use.cc", "server/rpc/simulate/convert_simulation.cc"}) {
     text << std::ifstream(SourcePath(path)).rdbuf();
   }
   const std::string proof = text.str();

@@ -10,11 +10,11 @@ namespace {
 // Every value of the estimate is another number, so that two that are swapped show.
 TEST(EstimateTextTest, EveryValueInItsPlace) {
   EXPECT_EQ(EstimateText(DistinctEstimate(), {}), R"(  TTFT  102 s  103 s to 104 s (10,500%)  time to first token
-        177 s                            time to first token, if compute alone limited it
+        178 s                            time to first token, if compute alone limited it
   TPOT  106 s  107 s to 108 s (10,900%)  time per output token
   E2E   110 s  111 s to 112 s (11,300%)  end to end
-  Throughput  116 tok/s, 117 tok/s per device (149 devices), 118 tok/s per user, 119 requests/s
-  The batch does not fit at once: it runs as 148 sequential batches
+  Throughput  116 tok/s, 117 tok/s per device (150 devices), 118 tok/s per user, 119 requests/s
+  The batch does not fit at once: it runs as 149 sequential batches
 
 Prefill  120 s, bound by memory
   compute        121 s  19.7%  ########
@@ -33,25 +33,25 @@ Decode, 114 steps  128 s, bound by queueing
 Memory per device  weights 136 B, KV cache 137 B, activations 138 B, free 139 B
   largest batch 140, room for 141 KV tokens, 142 B per KV token over the replica, compute-bound from batch 143
 
-Speculative decoding  178 tokens per speculative step, verified in 179 s, drafted in 180 s
+Speculative decoding  179 tokens per speculative step, verified in 180 s, drafted in 181 s
 
-Disaggregated  195 prefill devices; a transfer of 181 B of KV cache delays TTFT by 182 s
-  prefill 183, transfer 184, decode 185 requests/s; limited by prefill
+Disaggregated  196 prefill devices; a transfer of 182 B of KV cache delays TTFT by 183 s
+  prefill 184, transfer 185, decode 186 requests/s; limited by transfer
 
-Prefill pool, memory per device  weights 187 B, KV cache 188 B, activations 189 B, free 190 B
-  largest batch 191, room for 192 KV tokens, 193 B per KV token over the replica, compute-bound from batch 194
+Prefill pool, memory per device  weights 188 B, KV cache 189 B, activations 190 B, free 191 B
+  largest batch 192, room for 193 KV tokens, 194 B per KV token over the replica, compute-bound from batch 195
 
 Utilisation  memory bandwidth in decode (MBU) 14,400%, FLOPs in prefill (MFU) 14,500%
 
-Energy  at least 196 J per request, 197 J per output token; utilisation 19,800% in prefill, 19,900% in decode
+Energy  at least 197 J per request, 198 J per output token; utilisation 19,900% in prefill, 20,000% in decode
 
-Cost  201 per request, 202 per million output tokens
+Cost  202 per request, 203 per million output tokens
 
-SLO  UNKNOWN, headroom +14,700%
-  the TPOT needs 203 B/s
-  the TTFT needs 204 FLOP/s of peak, if compute alone limited it
+SLO  UNKNOWN, headroom +14,700%, probability 14,800%
+  the TPOT needs 204 B/s
+  the TTFT needs 205 FLOP/s of peak, if compute alone limited it
 
-warning: text-154 (text-155)
+warning: text-155 (text-156)
 )");
 }
 

@@ -134,15 +134,15 @@ std::set<std::string> FieldsWithAFlag(const std::string& part) {
   return names;
 }
 
-// A field of the API without a flag can be asked for by --scenario only; specs are read from files.
+// A field of the API without a flag can be asked for by --scenario only; specs and lists are read from files.
 TEST(ScenarioFlagsTest, EveryFieldHasAFlag) {
   for (const char* part :
        {"deployment", "workload", "live_load", "slo", "speculative_decoding", "disaggregated_prefill"}) {
     const google::protobuf::Descriptor& type = *v1::Scenario::descriptor()->FindFieldByName(part)->message_type();
     const std::set<std::string> known = FieldsWithAFlag(part);
     for (int i = 0; i < type.field_count(); ++i) {
-      const bool is_spec = type.field(i)->name().ends_with("_spec");
-      EXPECT_NE(known.contains(type.field(i)->name()), is_spec) << part << "." << type.field(i)->name();
+      const bool of_a_file = type.field(i)->name().ends_with("_spec") || type.field(i)->is_repeated();
+      EXPECT_NE(known.contains(type.field(i)->name()), of_a_file) << part << "." << type.field(i)->name();
     }
   }
 }
