@@ -2,26 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 
 namespace foretoken {
 namespace {
 
-double Normal(double deviations) { return std::erfc(-deviations / std::numbers::sqrt2) / 2; }
-
-// How many deviations from the mean a share of `coverage` reaches to both sides. [Abramowitz and Stegun 26.2]
-double DeviationsOf(double coverage) {
-  constexpr double kOfEighty = 1.2815515655446004;
-  if (coverage == 0.8) return kOfEighty;
-  double low = 0;
-  double high = 40;  // beyond what a double tells from 1
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (2 * Normal(middle) - 1 < coverage ? low : high) = middle;
-  }
-  return high;
-}
+// Student's t distribution with two degrees of freedom, whose tails are those of measured errors: its share below `t`,
+// and the `t` below which a share lies.
+double ShareBelow(double t) { return (1 + t / std::sqrt(2 + t * t)) / 2; }
+double QuantileOf(double share) { return (2 * share - 1) / std::sqrt(2 * share * (1 - share)); }
 
 struct Bound {
   Seconds allowed;
@@ -63,10 +52,10 @@ void Judge(const Bound& bound, DecideBy decide_by, SloVerdict& verdict) {
 double ProbabilityWithin(const Band& band, Seconds bound) {
   const double low = std::log(band.low);
   const double high = std::log(band.high);
-  const double deviation = (high - low) / (2 * DeviationsOf(band.coverage));
+  const double scale = (high - low) / (2 * QuantileOf((1 + band.coverage) / 2));
   const double beyond = std::log(bound.value()) - (low + high) / 2;
-  if (!(deviation > 0)) return beyond >= 0 ? 1 : 0;
-  return Normal(beyond / deviation);
+  if (!(scale > 0)) return beyond >= 0 ? 1 : 0;
+  return ShareBelow(beyond / scale);
 }
 
 SloVerdict JudgeSlo(const Slo& slo, const TimeEstimate& ttft, const TimeEstimate& tpot, const TimeEstimate& e2e) {

@@ -14,8 +14,8 @@ namespace foretoken {
 // unspecified, nothing else.
 SloVerdict JudgeSlo(const Slo& slo, const TimeEstimate& ttft, const TimeEstimate& tpot, const TimeEstimate& e2e);
 
-// The probability that a time is at most `bound`, from its error band: log-normal, with the band's ends as the
-// quantiles (1 - coverage)/2 and (1 + coverage)/2.
+// The probability that a time is at most `bound`, from its error band: the log of the time has Student's t distribution
+// with two degrees of freedom, with the band's ends as the quantiles (1 - coverage)/2 and (1 + coverage)/2.
 //
 // Example: a band of 1 s to 4 s with coverage 0.8 gives 0.5 at 2 s, 0.9 at 4 s and 0.1 at 1 s.
 double ProbabilityWithin(const Band& band, Seconds bound);
