@@ -11,6 +11,7 @@
 #include "client/cli/profile/endpoint.h"
 #include "client/cli/profile/local_device.h"
 #include "client/cli/profile/outcome.h"
+#include "client/cli/profile/profiler.h"
 #include "tests/profile/fake_endpoint.h"
 
 namespace foretoken::cli {
@@ -181,6 +182,32 @@ TEST_F(LoadTest, AfterTenFailuresNoMoreAreSent) {
   many.requests = 1000;
   (void)Run(many);
   EXPECT_LE(endpoint_->requests(), 12);
+}
+
+// An engine that becomes twice as slow each second: what was measured meanwhile is taken back, and measured again.
+TEST_F(LoadTest, ADriftOfTheMachineTakesLoadsBack) {
+  Start({.drift_per_minute = 60});
+  std::vector<LoadPoint> measured, taken_back;
+  std::string text;
+  Profiler profiler(http_, {.target = target_, .budget_seconds = 6, .between_references = 2},
+                    {.on_outcome =
+                         [&measured](const LoadPoint& asked, const Outcome&, int) {
+                           measured.push_back(asked);
+                           return absl::OkStatus();
+                         },
+                     .on_drift =
+                         [&](const Finding& finding, const std::vector<LoadPoint>& loads) {
+                           text = finding.text;
+                           taken_back.insert(taken_back.end(), loads.begin(), loads.end());
+                           return absl::OkStatus();
+                         }},
+                    1);
+  std::vector<LoadPoint> loads(8, kFour);
+  for (size_t i = 0; i < loads.size(); ++i) loads[i].output_most = loads[i].output_least = 20 + static_cast<int>(i);
+  ASSERT_TRUE(profiler.Measure(loads).ok());
+  ASSERT_FALSE(taken_back.empty());
+  EXPECT_THAT(text, HasSubstr("times what it took in the median before"));
+  for (const LoadPoint& load : taken_back) EXPECT_THAT(measured, Contains(load));
 }
 
 TEST_F(LoadTest, LearnsHowManyTokensWordsMake) {

@@ -139,7 +139,9 @@ absl::StatusOr<double> Profiler::CheckReference() {
   absl::StatusOr<Outcome> now = MeasureLoad(kReference, runs);
   if (!now.ok()) return now.status();
   if (!now->e2e.has_value()) return 1;
-  const double ratio = now->e2e->p50 / references_.back().e2e->p50;
+  std::vector<double> before;
+  for (const Outcome& reference : references_) before.push_back(reference.e2e->p50);
+  const double ratio = now->e2e->p50 / Median(before);
   references_.push_back(*std::move(now));
   return ratio;
 }
@@ -159,12 +161,13 @@ absl::Status Profiler::MeasureBlock(std::vector<LoadPoint> block, std::vector<Lo
   if (std::abs(std::log(*ratio)) <= options_.drift) return absl::OkStatus();
   again.assign(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(measured));
   if (!events_.on_drift) return absl::OkStatus();
-  return events_.on_drift({.kind = FindingKind::kDrifted,
-                           .text = absl::StrFormat("the reference load takes %.2f times what it took before: a "
-                                                   "neighbour, or a clock of the device that changed",
-                                                   *ratio),
-                           .spoils = true},
-                          again);
+  return events_.on_drift(
+      {.kind = FindingKind::kDrifted,
+       .text = absl::StrFormat("the reference load takes %.2f times what it took in the median before: a "
+                               "neighbour, or a clock of the device that changed",
+                               *ratio),
+       .spoils = true},
+      again);
 }
 
 absl::Status Profiler::Measure(std::vector<LoadPoint> loads) {
