@@ -20,7 +20,8 @@ from predict import Foretoken, in_flight
 MOST_DRIFT = 0.2  # of the reference point beside a run, from the median of its engine: else the run is dropped
 CALIBRATION_RUNS = 10
 MIXTURE_RUNS = 4  # more, of the mixture, in the third case
-SETTINGS = ("none", "dense", "dense and mixture", "dense and kernels")  # kernels: routed experts timed alone
+# kernels: routed experts timed alone; profiled: what `foretoken profile --budget 5m` measured of dense
+SETTINGS = ("none", "dense", "dense and mixture", "dense and kernels", "profiled")
 ENDS_TOGETHER = 3  # steps between the first and the last
 FEWEST_STATES = 20  # states that the constants of exact.py need at least
 COLUMNS = ["of", "name", "group", "calibration", "method", "metric", "measured_s", "predicted_s", "refused"]
@@ -139,7 +140,8 @@ def compare(folder, measured, runs, states):
     rows, reports = [], {}
     configs = {f"lab-{model}": os.path.join(folder, model, "config.json") for model in ("dense", "mixture")}
     kernels = ("--kernels", os.path.join(folder, "kernels.csv"))
-    for calibration, samples, flags in zip(SETTINGS, ([], few, more, few), ((), (), (), kernels)):
+    for calibration, samples, flags in zip(SETTINGS, ([], few, more, few, read(folder, "profiled")),
+                                           ((), (), (), kernels, ())):
         with Foretoken(os.path.join(folder, "cpu.textproto"), configs) as foretoken:
             if samples:
                 reports[calibration] = foretoken.register_samples(samples, *flags)

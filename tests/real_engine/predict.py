@@ -25,7 +25,7 @@ from support.server_process import ServerProcess
 ENGINE = "vllm@0.32.0"
 SEEDS = 5  # simulations of a loop whose lengths are drawn
 SAMPLE_COLUMNS = ("hardware", "model", "engine", "engine_version", "weight_dtype", "activation_dtype", "kv_cache_dtype",
-                  "batching", "batch_size", "request_rate", "requests", "prompt_tokens", "prompt_tokens_min",
+                  "batching", "batch_size", "request_rate", "requests", "prefill_chunk_tokens", "prompt_tokens", "prompt_tokens_min",
                   "output_tokens", "output_tokens_min", "max_num_batched_tokens", "max_num_seqs", "scheduler", "ttft_s",
                   "tpot_s", "e2e_s", "source")
 
