@@ -131,6 +131,11 @@ def exact_lines(states, measured):
                 yield from lines(row, "state", "other states", method, reachable[row["state"]])
 
 
+def profiled_rows(folder):
+    """None where nothing was profiled: then that setting is as the first, and is left out of the tables."""
+    return read(folder, "profiled") if os.path.exists(os.path.join(folder, "profiled.csv")) else []
+
+
 def compare(folder, measured, runs, states):
     few = calibration_rows(runs, "dense", CALIBRATION_RUNS)
     more = few + calibration_rows(runs, "mixture", MIXTURE_RUNS)
@@ -140,7 +145,7 @@ def compare(folder, measured, runs, states):
     rows, reports = [], {}
     configs = {f"lab-{model}": os.path.join(folder, model, "config.json") for model in ("dense", "mixture")}
     kernels = ("--kernels", os.path.join(folder, "kernels.csv"))
-    for calibration, samples, flags in zip(SETTINGS, ([], few, more, few, read(folder, "profiled")),
+    for calibration, samples, flags in zip(SETTINGS, ([], few, more, few, profiled_rows(folder)),
                                            ((), (), (), kernels, ())):
         with Foretoken(os.path.join(folder, "cpu.textproto"), configs) as foretoken:
             if samples:
