@@ -183,7 +183,9 @@ Scenario RandomScenarios::NextBatch() {
 void RandomScenarios::Load(Scenario& s) {
   LiveLoad load{.running_sequences = Pick(100), .running_context_tokens = LogUniform(1, 8000)};
   load.remaining_output_tokens = Pick(500);
-  if (OneIn(3)) load.least_remaining_output_tokens = *load.remaining_output_tokens * Pick(100) / 100.0;
+  // From what was drawn, so that all other scenarios stay as they were.
+  const int percent = *load.running_sequences;
+  if (percent % 3 == 0) load.least_remaining_output_tokens = *load.remaining_output_tokens * percent / 100.0;
   if (OneIn(2)) load.waiting_requests = Pick(20);
   if (OneIn(2)) load.queued_prefill_tokens = LogUniform(1, 30000);
   if (OneIn(2)) load.in_flight_prefill_tokens = LogUniform(1, 8000);

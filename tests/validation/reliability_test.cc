@@ -31,8 +31,10 @@ class ReliabilityTest : public testing::Test {
 TEST_F(ReliabilityTest, CountsWhatWasWithinTheBound) {
   const std::vector<ReliabilityBin> bins = ReliabilityOf(predictions_, kTtft, BandRule{});
   ASSERT_EQ(bins.size(), 5u);
-  EXPECT_EQ(bins[0].met, 0);  // a quarter, a third and half of the predicted time
-  EXPECT_EQ(bins[4].met, 1);
+  // Bounds of 0.25, 0.35, 0.5 and 0.7: none, none, none and (ln 0.7 + ln 2)/(2 ln 2) = 24% of the rows are below.
+  EXPECT_NEAR(bins[0].met, 0.24 / 4, 1e-9);
+  // Bounds of 1.4, 2, 2.8 and 4: 74% and thrice all.
+  EXPECT_NEAR(bins[4].met, 3.74 / 4, 1e-9);
   EXPECT_NEAR(bins[2].probability, 0.5, 0.05);
   EXPECT_NEAR(bins[2].met, 0.5, 0.05);
   int questions = 0;

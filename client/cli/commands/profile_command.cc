@@ -312,7 +312,7 @@ void AddPlanFlags(CLI::App& command, Options& options) {
   command.add_option("--most-concurrent", options.limits.most_concurrent, "Most requests at once; default: 64")
       ->check(CLI::Range(1, 1024))
       ->group(group);
-  command.add_option("--seed", options.fit.seed, "Of prompts, lengths and order; default: 1")->group(group);
+  command.add_option("--seed", options.fit.seed, "Of lengths and order; default: 1")->group(group);
   command.add_flag("--show-plan", options.show_plan, "Print the plan and its time, measure nothing")->group(group);
 }
 
