@@ -12,6 +12,10 @@ namespace foretoken::client {
 // characters are replaced: text/printable.h.
 std::string Printable(std::string_view text);
 
+// `text` likewise as one line, cut after `most` bytes: a message of a stranger within a message of ours, which must
+// neither look like several nor fill the screen.
+std::string PrintableLine(std::string_view text, size_t most = 300);
+
 }  // namespace foretoken::client
 
 #endif  // FORETOKEN_CLIENT_PRINTABLE_H_

@@ -9,6 +9,7 @@
 #include "absl/random/distributions.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -108,7 +109,8 @@ void ReadUsage(const Struct& usage, Event& event) {
 absl::Status ErrorOf(const Value& error) {
   const Value* message = error.has_struct_value() ? Find(error.struct_value(), "message") : &error;
   const bool text = message != nullptr && message->has_string_value();
-  return absl::InternalError(absl::StrCat("the endpoint says: ", text ? message->string_value() : "an error"));
+  return absl::InternalError(
+      absl::StrCat("the endpoint says: ", text ? client::PrintableLine(message->string_value()) : "an error"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -55,11 +56,16 @@ constexpr Owner kOwners[] = {{"vllm", "vllm"},
                              {"tensorrt_llm", "tensorrt-llm"},
                              {"lmdeploy", "lmdeploy"}};
 
-// Text, or a number without a point where it is whole; empty otherwise.
+constexpr size_t kMostModels = 100;  // of a server, with its adapters
+
+// Text, or a number without a point where it is whole; empty otherwise, also if the text cannot be shown as it is.
 std::string TextOf(const Struct& object, const std::string& name) {
   const auto found = object.fields().find(name);
   if (found == object.fields().end()) return "";
-  if (found->second.has_string_value()) return found->second.string_value();
+  if (found->second.has_string_value()) {
+    const std::string& text = found->second.string_value();
+    return client::PrintableLine(text) == text ? text : "";
+  }
   const double number = found->second.number_value();
   if (!found->second.has_number_value() || std::abs(number) > 1e15) return "";
   return number == std::floor(number) ? absl::StrCat(static_cast<int64_t>(number)) : absl::StrCat(number);
@@ -88,8 +94,10 @@ absl::Status LearnModels(HttpClient& http, const std::string& url, ServerFacts& 
   }
   for (const Value& value : data->second.list_value().values()) {
     const Struct& model = value.struct_value();
-    facts.models.push_back(TextOf(model, "id"));
-    Learn(Fact::kModel, facts.models.back(), "/v1/models", facts);
+    const std::string id = TextOf(model, "id");
+    if (id.empty()) continue;
+    if (facts.models.size() < kMostModels) facts.models.push_back(id);
+    Learn(Fact::kModel, id, "/v1/models", facts);
     Learn(Fact::kMaxModelLen, TextOf(model, "max_model_len"), "/v1/models", facts);
     for (const Owner& owner : kOwners) {
       if (TextOf(model, "owned_by") == owner.owned_by) Learn(Fact::kEngine, owner.engine, "/v1/models", facts);
@@ -129,11 +137,11 @@ void LearnMetrics(HttpClient& http, const std::string& url, ServerFacts& facts) 
   for (const std::string& line : Lines(*text)) {
     if (!absl::StartsWith(line, "vllm:cache_config_info{")) continue;
     Learn(Fact::kEngine, "vllm", "/metrics", facts);
-    const std::string block = Label(line, "block_size");
-    Learn(Fact::kBlockTokens, block, "/metrics", facts);
-    int64_t size = 0, blocks = 0;
-    if (absl::SimpleAtoi(block, &size) && absl::SimpleAtoi(Label(line, "num_gpu_blocks"), &blocks)) {
-      Learn(Fact::kKvTokens, absl::StrCat(size * blocks), "/metrics", facts);
+    int32_t size = 0, blocks = 0;
+    if (!absl::SimpleAtoi(Label(line, "block_size"), &size)) continue;
+    Learn(Fact::kBlockTokens, absl::StrCat(size), "/metrics", facts);
+    if (absl::SimpleAtoi(Label(line, "num_gpu_blocks"), &blocks)) {
+      Learn(Fact::kKvTokens, absl::StrCat(int64_t{size} * blocks), "/metrics", facts);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/printable.h"
 
 namespace foretoken::cli {
 namespace {
@@ -109,8 +110,9 @@ void HttpClient::Post(const std::string& url, std::string body, HttpHandler hand
 }
 
 void HttpClient::Finish(Transfer& transfer, int curl_code) {
-  HttpEnd end{
-      .status = transfer.refused, .http_status = transfer.http_status(), .error_body = std::move(transfer.error_body)};
+  HttpEnd end{.status = transfer.refused,
+              .http_status = transfer.http_status(),
+              .error_body = client::PrintableLine(transfer.error_body)};
   if (end.status.ok() && curl_code != CURLE_OK) {
     const char* why = curl_easy_strerror(static_cast<CURLcode>(curl_code));
     end.status = curl_code == CURLE_OPERATION_TIMEDOUT ? absl::DeadlineExceededError(why) : absl::UnavailableError(why);

@@ -12,13 +12,12 @@ namespace foretoken::cli {
 namespace {
 
 // Bounds of what is noise. None of them is a constant of the model: a run beyond one is reported, and measured again.
-constexpr double kMergedShare = 0.9;  // fewer events a token are several tokens an event
-constexpr double kBunchedSeconds =
-    0.0003;                            // a shorter gap is of a bunch: no engine makes tokens of one request so fast
-constexpr double kBunchedShare = 0.5;  // of gaps
-constexpr double kStallTtfts = 3;      // a pause is explained by a prompt of another request, not by three
-constexpr double kStallGaps = 20;      // and is no slow step
-constexpr double kLateShare = 0.05;    // of the time to the first token
+constexpr double kMergedShare = 0.9;        // fewer events a token are several tokens an event
+constexpr double kBunchedSeconds = 0.0003;  // no engine makes the tokens of one request faster
+constexpr double kBunchedShare = 0.5;       // of gaps
+constexpr double kStallTtfts = 3;           // a pause is explained by a prompt of another request, not by three
+constexpr double kStallGaps = 20;           // and is no slow step
+constexpr double kLateShare = 0.05;         // of the time to the first token
 constexpr double kLateSeconds = 0.002;
 constexpr double kClockStepSeconds = 0.05;
 constexpr double kCachedShare = 0.01;
@@ -61,12 +60,11 @@ void FindFailures(const Examined& e) {
 }
 
 void FindLengths(const Examined& e) {
-  int early = 0, uncounted = 0, most_cached = 0;
+  int early = 0, uncounted = 0;
   double cached = 0, prompts = 0, asked = 0;
   for (const RequestTiming* request : e.answered) {
     if (!request->output_tokens.has_value()) ++uncounted;
     if (OutputTokens(*request) < request->output_asked) ++early;
-    most_cached = std::max(most_cached, request->cached_tokens);
     cached += request->cached_tokens;
     prompts += request->prompt_tokens.value_or(request->prompt_asked);
     asked += request->prompt_asked;
