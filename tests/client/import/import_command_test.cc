@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -27,6 +28,11 @@ std::string Sample(const std::string& name) { return SourcePath("tests/client/im
 const std::vector<std::string> kAll = {"--hardware",  "gpu-a", "--model", "small",          "--engine",
                                        "vllm@0.11.0", "--tp",  "1",       "--weight-dtype", "bf16"};
 
+std::string FileText(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 // Runs `foretoken import FORMAT FILE FLAGS...`.
 CliResult Import(const std::string& format, const std::string& file, const std::vector<std::string>& flags,
                  const std::string& in = "") {
@@ -44,115 +50,43 @@ std::vector<std::string> With(std::vector<std::string> flags, const std::vector<
   return flags;
 }
 
-// The times of the samples are such that milliseconds by hand are the seconds below.
+// The rows stand in samples/rows. The times of the samples are such that milliseconds by hand are their seconds.
 TEST(ImportCommandTest, EachSampleGivesItsRows) {
   struct Case {
     const char* format;
     const char* file;
     std::vector<std::string> flags;
-    const char* want;
   };
   const std::vector<std::string> gpu = {"--hardware", "gpu-a", "--model", "small"};
   const Case cases[] = {
-      {"vllm-bench-serve", "vllm-bench-serve.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p99_s,itl_p50_s,"
-       "itl_p90_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,16,160,1024,128,0.15125,0.0215,2.88175,0.1405,0.21,0.29075,0.02125,"
-       "0.0225,0.024,0.02075,0.0235,0.048,2.875,3,3.125,vllm-bench-serve vllm-bench-serve.json:1\n"},
+      {"vllm-bench-serve", "vllm-bench-serve.json", kAll},
       // As the tool wrote it: "mean_ttft_ms": 24.30055868717318.
-      {"vllm-bench-serve", "vllm-bench-serve-run.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
-       "tpot_p99_s,itl_p50_s,itl_p90_s,itl_p95_s,itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.02430055868717318,0.004616906216657906,"
-       "0.09355415193704175,0.023723931499262108,0.02705039200009196,0.02711833250214113,0.027247079303197096,"
-       "0.0045516211663198195,0.004922155533373977,0.004957710683326393,0.004959737283158272,0.004477284997847164,"
-       "0.005008554105734217,0.007108375447569415,0.009044267071658387,0.09226832849890343,0.09805506250268081,"
-       "0.09822411575260048,0.09822933755167469,vllm-bench-serve vllm-bench-serve-run.json:1\n"},
-      {"vllm-bench-latency", "vllm-bench-latency.json", With(kAll, {"-b", "8", "-p", "32", "-o", "128"}),
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,prompt_tokens,"
-       "output_tokens,e2e_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,static,8,32,128,2.5,2.5,2.55,2.56125,"
-       "vllm-bench-latency vllm-bench-latency.json:1\n"},
+      {"vllm-bench-serve", "vllm-bench-serve-run.json", kAll},
+      {"vllm-bench-latency", "vllm-bench-latency.json", With(kAll, {"-b", "8", "-p", "32", "-o", "128"})},
       // Uniform lengths of 512 to 1,024 and 128 to 256; means of 302.5 and 199.7 tokens.
-      {"sglang-bench-serving", "sglang-bench-serving.jsonl", With(gpu, {"--weight-dtype", "bf16"}),
-       "hardware,model,engine,engine_version,tensor_parallel,pipeline_parallel,expert_parallel,weight_dtype,"
-       "prefill_chunk_tokens,batching,batch_size,request_rate,requests,prompt_tokens,prompt_tokens_min,output_tokens,"
-       "output_tokens_min,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p99_s,tpot_p50_s,tpot_p99_s,itl_p50_s,itl_p95_s,"
-       "itl_p99_s,e2e_p50_s,e2e_p90_s,e2e_p99_s,source\n"
-       "gpu-a,small,sglang,0.5.4,2,1,1,bf16,8192,continuous,8,,80,1024,512,256,128,0.1875,0.03425,6.75,0.175,0.375,"
-       "0.034,0.04,0.0335,0.035,0.0625,6.7,8,8.5,sglang-bench-serving sglang-bench-serving.jsonl:1\n"
-       "gpu-a,small,sglang,0.5.4,2,1,1,bf16,8192,continuous,1,2.5,,303,,200,,0.125,0.0375,7.5,0.1,0.35,0.03725,0.05,"
-       "0.035,0.041,0.09,5.5,16,26,sglang-bench-serving sglang-bench-serving.jsonl:2\n"},
-      {"trtllm-bench", "trtllm-bench.json", With(gpu, {"--batch", "32"}),
-       "hardware,model,engine,engine_version,tensor_parallel,pipeline_parallel,weight_dtype,kv_cache_dtype,"
-       "prefill_chunk_tokens,max_num_seqs,batching,batch_size,requests,prompt_tokens,output_tokens,ttft_s,tpot_s,e2e_s,"
-       "ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,tpot_p99_s,e2e_p50_s,e2e_p90_s,"
-       "e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,tensorrt-llm,1.0.0,2,1,fp8,fp8,8192,64,continuous,32,320,1024,128,0.15625,0.011375,1.6,0.15,0.225,"
-       "0.25,0.3125,0.01125,0.012,0.01225,0.0125,1.5875,1.75,1.8,1.875,trtllm-bench trtllm-bench.json:1\n"},
-      {"genai-perf", "genai-perf.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
-       "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,10,100,550,128,0.09375,0.0214,2.8125,0.09,0.125,0.15,0.2,0.0215,"
-       "0.022,0.0225,0.023,2.8,2.9,2.925,3,genai-perf genai-perf.json:1\n"},
+      {"sglang-bench-serving", "sglang-bench-serving.jsonl", With(gpu, {"--weight-dtype", "bf16"})},
+      {"trtllm-bench", "trtllm-bench.json", With(gpu, {"--batch", "32"})},
+      {"genai-perf", "genai-perf.json", kAll},
       // As the tool's exporter wrote it: "stimulus": {"concurrency": 4}.
-      {"genai-perf", "genai-perf-run.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
-       "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.025967383374999996,0.004503878625,0.0935255634375,"
-       "0.0260955615,0.028907788999999996,0.028974134,0.028992225199999996,0.004493029,0.0045844885,0.004636467,"
-       "0.0047046822,0.09461774749999999,0.096670118,0.0968489055,0.09727424909999999,"
-       "genai-perf genai-perf-run.json:1\n"},
+      {"genai-perf", "genai-perf-run.json", kAll},
       // Open traffic of the phase that was measured; the closed loop of 1 before it was the warm-up.
-      {"aiperf", "aiperf.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,request_rate,"
-       "prompt_tokens,output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,"
-       "tpot_p90_s,tpot_p95_s,tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,1,2,256,64,0.1955,0.0385,2.6205,0.175,0.25,0.2525,0.25625,0.038,"
-       "0.042,0.044,0.048,2.56875,3,3.2,3.375,aiperf aiperf.json:1\n"},
+      {"aiperf", "aiperf.json", kAll},
       // As the tool wrote it: "time_to_first_token": {"avg": 28.5456031875, ...} milliseconds.
-      {"aiperf", "aiperf-run.json", kAll,
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,requests,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p90_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,tpot_p95_s,"
-       "tpot_p99_s,e2e_p50_s,e2e_p90_s,e2e_p95_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,1,bf16,continuous,4,16,64,16,0.0285456031875,0.005190457800000001,0.1064024701875,"
-       "0.0291520895,0.033903279999999994,0.034938452499999995,0.0368386225,0.0050810388,0.0055118053666666665,"
-       "0.0055884394999999995,0.0056969362200000005,0.106451341,0.112570943,0.11409209799999999,0.1155769876,"
-       "aiperf aiperf-run.json:1\n"},
+      {"aiperf", "aiperf-run.json", kAll},
       // 128 tokens in 1.076767744 s.
-      {"llama-bench", "llama-bench.json", With(gpu, {"--tp", "1"}),
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,kv_cache_dtype,prefill_chunk_tokens,batching,"
-       "batch_size,prompt_tokens,output_tokens,ttft_s,tpot_s,source\n"
-       "gpu-a,small,llama.cpp,b5163,1,q4_k_m,fp16,512,static,1,512,1,0.07213564,,llama-bench llama-bench.json[0]\n"
-       "gpu-a,small,llama.cpp,b5163,1,q4_k_m,fp16,512,static,1,512,129,,0.008412248,llama-bench llama-bench.json[1]\n"},
+      {"llama-bench", "llama-bench.json", With(gpu, {"--tp", "1"})},
       // 512 / 7340.2; 1 / 128; (512 + 128) / 640.
-      {"llama-bench", "llama-bench.md", With(gpu, {"--tp", "1"}),
-       "hardware,model,engine,engine_version,tensor_parallel,weight_dtype,batching,batch_size,prompt_tokens,"
-       "output_tokens,ttft_s,tpot_s,e2e_s,source\n"
-       "gpu-a,small,llama.cpp,b5163,1,q4_k_m,static,1,512,1,0.06975286776927059,,,llama-bench llama-bench.md:4\n"
-       "gpu-a,small,llama.cpp,b5163,1,q4_k_m,static,1,0,129,,0.0078125,,llama-bench llama-bench.md:5\n"
-       "gpu-a,small,llama.cpp,b5163,1,q4_k_m,static,1,512,129,,,1,llama-bench llama-bench.md:7\n"},
+      {"llama-bench", "llama-bench.md", With(gpu, {"--tp", "1"})},
       // The longest are 1,024: a spread of 102 makes the shortest 820.
       {"inferencex", "inferencex.json",
-       With(gpu,
-            {"--engine", "vllm@0.11.0", "--weight-dtype", "mxfp4", "--prompt-spread", "102", "--output-spread", "102"}),
-       "hardware,model,engine,engine_version,tensor_parallel,expert_parallel,weight_dtype,batching,batch_size,"
-       "prompt_tokens,prompt_tokens_min,output_tokens,output_tokens_min,ttft_s,tpot_s,e2e_s,ttft_p50_s,ttft_p99_s,"
-       "tpot_p50_s,tpot_p99_s,itl_p50_s,itl_p99_s,e2e_p50_s,e2e_p99_s,source\n"
-       "gpu-a,small,vllm,0.11.0,2,1,mxfp4,continuous,16,1024,820,1024,820,0.125,0.0078125,7.25,0.09375,0.375,0.0075,"
-       "0.009,0.007,0.03125,7.125,8.5,inferencex inferencex.json[0]\n"
-       "gpu-a,small,vllm,0.11.0,2,1,mxfp4,continuous,64,1024,820,1024,820,0.25,0.0115,10.5,0.1875,1,0.01125,0.013,"
-       "0.0105,0.0625,10.375,12.5,inferencex inferencex.json[1]\n"},
+       With(gpu, {"--engine", "vllm@0.11.0", "--weight-dtype", "mxfp4", "--prompt-spread", "102", "--output-spread",
+                  "102"})},
   };
   std::set<std::string> seen;
   for (const Case& c : cases) {
     const CliResult result = Import(c.format, Sample(c.file), c.flags);
     EXPECT_EQ(result.code, kOk) << c.file << result.err;
-    EXPECT_EQ(result.out, c.want) << c.file;
+    EXPECT_EQ(result.out, FileText(Sample(absl::StrCat("rows/", c.file, ".csv")))) << c.file;
     EXPECT_THAT(result.err, Not(HasSubstr("unknown fields"))) << c.file;
     std::istringstream in(result.out);
     const auto read = ReadMeasurements("rows.csv", in);
@@ -213,16 +147,27 @@ TEST(ImportCommandTest, AModelIsMappedOnlyWhereTheServerKnowsItsName) {
                                  HasSubstr("--model ID names it")));
 }
 
-TEST(ImportCommandTest, FaultsSayFileLineFieldAndFlag) {
-  struct Case {
-    const char* name;
-    std::string text;
-    std::vector<std::string> flags;
-    const char* want;
-  };
-  const std::string good =
-      R"("completed": 4, "max_concurrency": 2, "total_input_tokens": 40, "total_output_tokens": 8, "mean_ttft_ms": 5)";
-  const Case cases[] = {
+struct FaultCase {
+  const char* name;
+  std::string text;
+  std::vector<std::string> flags;
+  const char* want;
+};
+
+void ExpectFaults(const std::vector<FaultCase>& cases) {
+  for (const FaultCase& c : cases) {
+    const CliResult result = Import("vllm-bench-serve", "-", c.flags, c.text);
+    EXPECT_EQ(result.code, kUsage) << c.name;
+    EXPECT_THAT(result.err, HasSubstr(c.want)) << c.name;
+    EXPECT_THAT(result.out, IsEmpty()) << c.name;
+  }
+}
+
+const std::string kGood =
+    R"("completed": 4, "max_concurrency": 2, "total_input_tokens": 40, "total_output_tokens": 8, "mean_ttft_ms": 5)";
+
+TEST(ImportCommandTest, FaultsOfTheFileSayItsLine) {
+  ExpectFaults({
       {"empty", " \n", kAll, "-: is empty"},
       {"no JSON", "{\"a\": 1", kAll, "-: is no JSON: "},
       {"a number", "7", kAll, "-:1: allowed: a JSON object, or an array of objects"},
@@ -230,6 +175,11 @@ TEST(ImportCommandTest, FaultsSayFileLineFieldAndFlag) {
       {"an empty array", "[]", kAll, "-:1: is an empty array"},
       {"deep arrays", std::string(4000, '[') + std::string(4000, ']'), kAll, "nested 4000 deep; allowed: at most 30"},
       {"a huge number", R"({"completed": 1e400})", kAll, "-:1: is no JSON: Number exceeds the range of double"},
+  });
+}
+
+TEST(ImportCommandTest, FaultsOfARunSayTheirField) {
+  ExpectFaults({
       {"a count that is a text", "{\n\"completed\": \"x\"}", kAll, "-:2: completed \"x\"; allowed: a finite number"},
       {"a fraction of a request", "{\n\n\"completed\": 1.5}", kAll,
        "-:3: completed 1.5; allowed: a whole number of 1 to 2147483647"},
@@ -240,44 +190,43 @@ TEST(ImportCommandTest, FaultsSayFileLineFieldAndFlag) {
       {"an object for a time", R"({"mean_tpot_ms": {"a": 1}})", kAll, "mean_tpot_ms an object; allowed: a finite"},
       {"a number for a name", R"({"model_id": 5})", kAll, "-:1: model_id 5; allowed: a text"},
       {"a trace", R"({"request_rate": "trace"})", kAll, "request_rate \"trace\"; allowed: a finite number"},
-      {"a rate and a limit", "{" + good + R"(, "request_rate": 2})", kAll,
+      {"a rate and a limit", "{" + kGood + R"(, "request_rate": 2})", kAll,
        "request_rate 2 and max_concurrency 2; a row is of open traffic or of a closed loop"},
-      {"the second line", "{" + good + "}\n{\"completed\": 0}\n", kAll,
+      {"the second line", "{" + kGood + "}\n{\"completed\": 0}\n", kAll,
        "-:2: completed 0; allowed: a whole number of 1 to 2147483647"},
-      {"speculation", "{" + good + R"(, "spec_decode_acceptance_rate": 0.5})", kAll,
+      {"speculation", "{" + kGood + R"(, "spec_decode_acceptance_rate": 0.5})", kAll,
        "spec_decode_acceptance_rate 0.5; a row has no column for speculative decoding; --ignore-field "
        "spec_decode_acceptance_rate imports the run all the same"},
       {"no time", R"({"completed": 1, "max_concurrency": 1, "total_input_tokens": 4, "total_output_tokens": 4})", kAll,
        "-:1: no mean time to first token, time per output token or end-to-end time"},
+  });
+}
+
+TEST(ImportCommandTest, FaultsOfFlagsSayTheFlag) {
+  ExpectFaults({
       {"no flag",
-       "{" + good + "}",
+       "{" + kGood + "}",
        {"--model", "small"},
        "-:1: the file does not say: engine and version (--engine NAME@VERSION), hardware (--hardware ID), tensor "
        "parallel degree (--tp N), dtype of the weights (--weight-dtype DTYPE)"},
-      {"no version", "{" + good + "}",
+      {"no version", "{" + kGood + "}",
        With({kAll.begin(), kAll.begin() + 4}, {"--engine", "vllm", "--tp", "1", "--weight-dtype", "bf16"}),
        "-:1: the file does not say: engine and version (--engine NAME@VERSION)"},
       {"no lengths", R"({"completed": 1, "max_concurrency": 1, "mean_ttft_ms": 4})", kAll,
        "prompt tokens (--prompt N), output tokens (--output-tokens N)"},
-      {"another batch than the file's", "{" + good + "}", With(kAll, {"--batch", "3"}),
+      {"another batch than the file's", "{" + kGood + "}", With(kAll, {"--batch", "3"}),
        "-:1: --batch 3; the file says otherwise: batch_size 2"},
-      {"a flag out of range", "{" + good + "}", With(kAll, {"--memory-utilization", "7"}),
+      {"a flag out of range", "{" + kGood + "}", With(kAll, {"--memory-utilization", "7"}),
        "-:1: memory_utilization \"7\"; allowed: above 0 to 1"},
-      {"a flag of another kind", "{" + good + "}", With(kAll, {"--chunk", "x"}), "-:1: --chunk: "},
-      {"two models under one flag", "{" + good + ", \"model_id\": \"a\"}\n{" + good + ", \"model_id\": \"b\"}", kAll,
+      {"a flag of another kind", "{" + kGood + "}", With(kAll, {"--chunk", "x"}), "-:1: --chunk: "},
+      {"two models under one flag", "{" + kGood + ", \"model_id\": \"a\"}\n{" + kGood + ", \"model_id\": \"b\"}", kAll,
        "--model stands for one model, and the files have 2: a, b; import them apart"},
-      {"an ignored field that is not there", "{" + good + "}", With(kAll, {"--ignore-field", "max_concurency"}),
+      {"an ignored field that is not there", "{" + kGood + "}", With(kAll, {"--ignore-field", "max_concurency"}),
        "--ignore-field max_concurency; no file has this field"},
-      {"JSON", "{" + good + "}", With(kAll, {"--output", "json"}), "--output json; allowed: text or csv"},
-      {"a folder that is not there", "{" + good + "}", With(kAll, {"--out", "/no/such/rows.csv"}),
+      {"JSON", "{" + kGood + "}", With(kAll, {"--output", "json"}), "--output json; allowed: text or csv"},
+      {"a folder that is not there", "{" + kGood + "}", With(kAll, {"--out", "/no/such/rows.csv"}),
        "--out: /no/such/rows.csv cannot be written"},
-  };
-  for (const Case& c : cases) {
-    const CliResult result = Import("vllm-bench-serve", "-", c.flags, c.text);
-    EXPECT_EQ(result.code, kUsage) << c.name;
-    EXPECT_THAT(result.err, HasSubstr(c.want)) << c.name;
-    EXPECT_THAT(result.out, IsEmpty()) << c.name;
-  }
+  });
 }
 
 TEST(ImportCommandTest, AFormatThatIsNotThereIsAnsweredWithThoseThatAre) {
