@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/entries/entry_kind.h"
+#include "client/cli/entries/fit_rows.h"
 #include "client/cli/entries/registration.h"
 #include "client/cli/text/calibration_text.h"
 #include "client/cli/text/profile_text.h"
@@ -20,10 +21,7 @@ struct Options {
   std::string file;     // empty: no runs
   std::string kernels;  // empty: none
   std::string hardware;
-  std::string spec;
-  std::optional<double> max_median_ape;
-  bool store = false;
-  WriteFlags write;
+  FitOptions fit;
 };
 
 // What was measured: runs, kernels or both.
@@ -86,13 +84,11 @@ absl::StatusOr<v1::RegisterHardwareRequest> BuildRequest(const Options& options,
   absl::Status status = KeepOnly(*id, session, files->runs);
   if (status.ok()) status = KeepOnly(*id, session, files->kernels);
   v1::RegisterHardwareRequest request;
-  if (status.ok()) status = ReadEntry(options.spec, *id, session, request);
+  if (status.ok()) status = ReadEntry(options.fit.spec, *id, session, request);
   if (status.ok()) status = AddSamples(files->runs, request);
   if (status.ok()) status = AddKernels(files->kernels, request);
   if (!status.ok()) return status;
-  if (options.max_median_ape) request.set_max_median_ape(*options.max_median_ape);
-  options.write.Fill(request);
-  request.set_validate_only(!options.store);
+  options.fit.Fill(request);
   return request;
 }
 
@@ -107,9 +103,9 @@ absl::StatusOr<ExitCode> Run(const Options& options, const Session& session) {
     session.out << CalibrationCsv(response->calibration_report());
   } else {
     session.out << RegisteredText(HardwareKind::kName, response->entry().spec().id(), response->entry().etag(),
-                                  !options.store, response->catalog_revision())
+                                  !options.fit.store, response->catalog_revision())
                 << CalibrationText(response->calibration_report(), session.terminal);
-    if (!options.store) session.out << "\nA dry run; --register stores it.\n";
+    if (!options.fit.store) session.out << "\nA dry run; --register stores it.\n";
   }
   return kOk;
 }
@@ -128,11 +124,7 @@ void AddFit(CLI::App& app, Action& chosen) {
   command->add_option("FILE", options->file, "Measurements as CSV (docs/cli.md), - for standard input");
   command->add_option("--kernels", options->kernels, "Kernels timed alone as CSV (docs/cli.md)")->type_name("FILE.csv");
   command->add_option("--hardware", options->hardware, "The hardware to fit, if files have several")->type_name("ID");
-  command->add_option("--spec", options->spec, "Its entry as textproto or JSON; default: from the catalog")
-      ->type_name("FILE");
-  AddGate(*command, options->max_median_ape);
-  options->write.AddTo(*command);
-  command->add_flag("--register", options->store, "Store the entry with the calibration; default: a dry run");
+  AddFitFlags(*command, options->fit);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }
 

@@ -328,11 +328,7 @@ void AddProfile(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   AddEndpointFlags(*command, *options);
   AddPlanFlags(*command, *options);
-  command->add_option("--spec", options->fit.spec, "Hardware entry as textproto or JSON; default: from the catalog")
-      ->type_name("FILE");
-  AddGate(*command, options->fit.max_median_ape);
-  options->fit.write.AddTo(*command);
-  command->add_flag("--register", options->fit.store, "Store the entry with the calibration; default: a dry run");
+  AddFitFlags(*command, options->fit);
   options->scenario.AddTo(*command, ScenarioScope::kDeployment);
   command->callback([options, &chosen] { chosen = [options](const Session& s) { return Run(*options, s); }; });
 }

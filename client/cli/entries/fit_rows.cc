@@ -1,5 +1,6 @@
 #include "client/cli/entries/fit_rows.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -40,9 +41,7 @@ absl::StatusOr<v1::RegisterHardwareRequest> RequestOf(const std::vector<Measurem
   absl::Status status = ReadEntry(options.spec, rows.front().hardware_id, session, request);
   if (status.ok()) status = AddSamples(rows, request);
   if (!status.ok()) return status;
-  if (options.max_median_ape) request.set_max_median_ape(*options.max_median_ape);
-  options.write.Fill(request);
-  request.set_validate_only(!options.store);
+  options.Fill(request);
   return request;
 }
 
@@ -100,6 +99,20 @@ std::vector<v1::CalibrationParameter> Identified(const v1::CalibrationReport& re
 }
 
 }  // namespace
+
+void FitOptions::Fill(v1::RegisterHardwareRequest& request) const {
+  if (max_median_ape) request.set_max_median_ape(*max_median_ape);
+  write.Fill(request);
+  request.set_validate_only(!store);
+}
+
+void AddFitFlags(CLI::App& command, FitOptions& options) {
+  command.add_option("--spec", options.spec, "Hardware entry as textproto or JSON; default: from the catalog")
+      ->type_name("FILE");
+  AddGate(command, options.max_median_ape);
+  options.write.AddTo(command);
+  command.add_flag("--register", options.store, "Store the entry with the calibration; default: a dry run");
+}
 
 absl::Status FitRows(std::vector<Measurement> rows, const FitOptions& options, const Session& session) {
   const std::vector<Measurement> held_out = options.store ? HoldOut(rows, options.seed) : std::vector<Measurement>();

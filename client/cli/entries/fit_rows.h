@@ -20,7 +20,13 @@ struct FitOptions {
   WriteFlags write;
   bool store = false;  // register; else a dry run
   uint64_t seed = 1;   // of the choice of rows that are held out
+
+  // Sets the gate, etag, request_id and validate_only.
+  void Fill(v1::RegisterHardwareRequest& request) const;
 };
+
+// --spec, --max-median-ape, --register and the flags of a write, which `options` outlives.
+void AddFitFlags(CLI::App& command, FitOptions& options);
 
 // Fits the rows and prints the report. With `store` a fifth of the rows is held out, if there are six or more, the rest
 // is registered if it passes the gate, in one call under the entry's etag, and the rows held out are predicted with it.
