@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Everything but steps and their sums: the step model, memory, metrics, warnings.
+// Everything but steps and their sums: the step model, memory, metrics, warnings. Of each model.
 constexpr Seconds kRest(4e-6);
 constexpr Seconds kQuantile(30e-9);        // of an output length distribution, each time that a batch's length is asked
 constexpr Seconds kArrival(60e-9);         // of those that a batching window counts
@@ -51,9 +51,10 @@ class CpuTime {
     return chunks_ > 1 ? models_ * (3 * prices_.step + chunks_ * prices_.chunk) : models_ * prices_.step;
   }
 
-  // The prefill of a batch: over a pipeline, with microbatches of several sizes.
+  // The prefill of a batch: over a pipeline, with microbatches of several sizes; of two models, each beside the other's.
   Seconds Prefill() const {
-    const double sizes = s_.deployment.pipeline_parallel > 1 ? 2 + std::log2(1.0 + s_.workload.batch_size) : 1;
+    const double sizes =
+        s_.deployment.pipeline_parallel > 1 ? models_ * (2 + std::log2(1.0 + s_.workload.batch_size)) : 1;
     return (sizes + (s_.workload.prefills_on_arrival() ? 1 : 0)) * Sum();
   }
 
@@ -101,11 +102,17 @@ Seconds ByPolicy(const Scenario& scenario, const CpuTime& cpu) {
   }
 }
 
+Seconds ClosedFormTime(const Scenario& scenario) {
+  if (scenario.method == Method::kLinearProfile || scenario.method == Method::kKpi) return kRest;
+  const double models = scenario.speculation ? 2 : 1;
+  return std::min(kMostCpuTime, models * kRest + ByPolicy(scenario, CpuTime(scenario)));
+}
+
 }  // namespace
 
 Seconds CpuTimeOf(const Scenario& scenario) {
-  if (scenario.method == Method::kLinearProfile || scenario.method == Method::kKpi) return kRest;
-  return std::min(kMostCpuTime, kRest + ByPolicy(scenario, CpuTime(scenario)));
+  const double steps = FindsPercentiles(scenario) ? *scenario.slo->simulated_steps : 0;
+  return ClosedFormTime(scenario) + steps * kCpuTimeOfSimulatedStep;
 }
 
 }  // namespace foretoken

@@ -13,13 +13,18 @@
 
 namespace foretoken {
 
-// No estimate takes more, whatever its scenario.
+// No estimate without percentiles takes more, whatever its scenario.
 inline constexpr Seconds kMostCpuTime(1e-3);
+
+// A step of a simulation by itself: twice what one of many sequences takes (docs/model/simulation.md, "The time of a
+// step").
+inline constexpr Seconds kCpuTimeOfSimulatedStep(1e-6);
 
 // A point of an OutputRow.
 inline constexpr Seconds kCpuTimeOfRowPoint(0.2e-6);
 
-// Without latencies of single tokens and operators. At most kMostCpuTime. REQUIRES: as ComputeEstimate.
+// Without latencies of single tokens and operators. At most kMostCpuTime, and the steps that percentiles may take.
+// REQUIRES: as ComputeEstimate.
 Seconds CpuTimeOf(const Scenario& scenario);
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 // their CPU times. Also prints a digest of every estimate, so that two builds can be compared bit by bit.
 //
 //   cost_search worst 200000 1      the dearest of so many scenarios from seed 1, and a histogram
+//   cost_search told 200000 1       those that take longest for what CpuTimeOf tells
 //   cost_search bits 20000 1        one line a scenario: its digest, or its refusal
 //   cost_search extreme-bits 20000 1
 #include <time.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "estimator/base/errors.h"
+#include "estimator/methods/cpu_time.h"
 #include "estimator/methods/estimator.h"
 #include "estimator/methods/step_model_cache.h"
 #include "tests/estimator/extreme_scenarios.h"
@@ -76,6 +78,23 @@ void Worst(int count, unsigned seed, bool extreme) {
   }
   for (size_t i = 0; i < histogram.size(); ++i) std::printf("below %6d us: %d\n", 1 << i, histogram[i]);
   std::printf("%.1f s of CPU\n", CpuSeconds() - begin);
+}
+
+// Beyond 1.5 times what is told.
+void Told(int count, unsigned seed) {
+  ExtremeScenarios source(seed);
+  std::vector<Found> found;
+  for (int i = 0; i < count; ++i) {
+    const Scenario scenario = i % 3 == 0 ? source.source().Next() : source.Next();
+    const double told = CpuTimeOf(scenario).value();
+    const double ratio = TimeOf(scenario, 1.5 * told) / told;
+    if (ratio > 1.5) found.push_back({ratio, std::to_string(told * 1e6) + " us told: " + Features(scenario)});
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.seconds > b.seconds; });
+  std::printf("%zu of %d beyond 1.5 times what is told\n", found.size(), count);
+  for (size_t i = 0; i < std::min<size_t>(25, found.size()); ++i) {
+    std::printf("%6.2f  %s\n", found[i].seconds, found[i].what.c_str());
+  }
 }
 
 // FNV-1a over the numbers of an estimate.
@@ -153,6 +172,8 @@ int main(int argc, char** argv) {
   const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1;
   if (mode == "bits" || mode == "extreme-bits") {
     foretoken::Bits(count, seed, mode == "extreme-bits");
+  } else if (mode == "told") {
+    foretoken::Told(count, seed);
   } else {
     foretoken::Worst(count, seed, mode != "ordinary");
   }
