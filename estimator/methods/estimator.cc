@@ -10,6 +10,7 @@
 #include "estimator/methods/operator_model.h"
 #include "estimator/methods/step_model_cache.h"
 #include "estimator/scenario/calibration.h"
+#include "estimator/simulation/percentiles.h"
 
 namespace foretoken {
 namespace {
@@ -94,6 +95,11 @@ absl::Status ComputeEstimate(const Scenario& scenario, const Detail& detail, Ste
     WarnOfLight(scenario, memo, estimate);
   }
   WarnOfAges(estimate);
+  estimate.percentiles.reset();
+  if (FindsPercentiles(scenario)) {
+    const Efficiencies& efficiencies = *OperatorMethodOf(scenario).efficiencies;
+    if (absl::Status found = FillPercentiles(scenario, efficiencies, estimate); !found.ok()) return found;
+  }
   FillVerdicts(scenario, calibration, estimate);
   return absl::OkStatus();
 }

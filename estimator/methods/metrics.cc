@@ -55,7 +55,7 @@ void FillVerdicts(const Scenario& scenario, const Calibration* calibration, Esti
   SetBands(calibration, estimate);
   estimate.cost = CostOf(scenario, estimate.throughput, estimate.warnings);
   estimate.slo.reset();
-  if (scenario.slo) estimate.slo = JudgeSlo(*scenario.slo, estimate.ttft, estimate.tpot, estimate.e2e);
+  if (scenario.slo) estimate.slo = JudgeSlo(*scenario.slo, estimate);
 }
 
 }  // namespace foretoken

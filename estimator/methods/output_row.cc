@@ -66,7 +66,7 @@ FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup gro
 
 void OutputRow::Make(const Scenario& scenario, StepModelMemo& memo, std::optional<OutputRow>& row) {
   row.reset();
-  if (!IsCovered(scenario)) return;
+  if (!IsCovered(scenario) || FindsPercentiles(scenario)) return;
   const OperatorMethod method = OperatorMethodOf(scenario);
   const DerivedModel& derived = memo.Get(scenario, *method.efficiencies);
   if (!derived.model.ok()) return;

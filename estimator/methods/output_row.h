@@ -7,8 +7,8 @@
 //   OutputBlock block;
 //   int rows = row->Compute(outputs, 100, block);   // block.tpot[0], block.tpot[1], ...
 //
-// Leaves out what does not run as one batch with a KV cache (Scope::kOutputRow of estimator/serving/coverage.h): Make then gives nothing,
-// and ComputeEstimate answers point by point.
+// Leaves out what does not run as one batch with a KV cache (Scope::kOutputRow of estimator/serving/coverage.h): Make
+// then gives nothing, and ComputeEstimate answers point by point.
 #ifndef FORETOKEN_ESTIMATOR_METHODS_OUTPUT_ROW_H_
 #define FORETOKEN_ESTIMATOR_METHODS_OUTPUT_ROW_H_
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+
+#include "absl/strings/str_cat.h"
 
 namespace foretoken {
 namespace {
@@ -12,16 +15,53 @@ namespace {
 double ShareBelow(double t) { return (1 + t / std::sqrt(2 + t * t)) / 2; }
 double QuantileOf(double share) { return (2 * share - 1) / std::sqrt(2 * share * (1 - share)); }
 
-struct Bound {
-  Seconds allowed;
-  const TimeEstimate& estimate;
-};
+const TimeEstimate& MeanOf(ServedTime time, const Estimate& estimate) {
+  switch (time) {
+    case ServedTime::kTtft:
+      return estimate.ttft;
+    case ServedTime::kE2e:
+      return estimate.e2e;
+    default:
+      return estimate.tpot;
+  }
+}
+
+const std::optional<SimulatedTimes>& TimesOf(ServedTime time, const Percentiles& percentiles) {
+  switch (time) {
+    case ServedTime::kTtft:
+      return percentiles.ttft;
+    case ServedTime::kTpot:
+      return percentiles.tpot;
+    case ServedTime::kItl:
+      return percentiles.itl;
+    case ServedTime::kE2e:
+      break;
+  }
+  return percentiles.e2e;
+}
+
+constexpr SimulatedValue SimulatedTimes::*kOfPercentile[] = {&SimulatedTimes::p50, &SimulatedTimes::p90,
+                                                             &SimulatedTimes::p95, &SimulatedTimes::p99};
+static_assert(std::size(kOfPercentile) == kPercentiles);
+
+// Absent: there is none.
+std::optional<TimeEstimate> FindPercentile(const PercentileBound& bound, const Estimate& estimate) {
+  if (!estimate.percentiles) return std::nullopt;
+  const std::optional<SimulatedTimes>& times = TimesOf(bound.time, *estimate.percentiles);
+  if (!times) return std::nullopt;
+  TimeEstimate found{.time = Seconds((*times.*kOfPercentile[static_cast<size_t>(bound.percentile)]).value)};
+  const TimeEstimate& mean = MeanOf(bound.time, estimate);
+  if (!mean.band || !(mean.time.value() > 0)) return found;
+  const double scale = found.time / mean.time;
+  found.band = Band{mean.band->low * scale, mean.band->high * scale, mean.band->coverage};
+  return found;
+}
 
 // What the band of one metric says of its bound.
-Verdict VerdictByBand(const Bound& bound) {
-  if (!bound.estimate.band) return Verdict::kUnknown;
-  if (bound.allowed.value() >= bound.estimate.band->high) return Verdict::kFeasible;
-  return bound.allowed.value() < bound.estimate.band->low ? Verdict::kInfeasible : Verdict::kMarginal;
+Verdict VerdictByBand(const std::optional<Band>& band, Seconds allowed) {
+  if (!band) return Verdict::kUnknown;
+  if (allowed.value() >= band->high) return Verdict::kFeasible;
+  return allowed.value() < band->low ? Verdict::kInfeasible : Verdict::kMarginal;
 }
 
 // The verdict on two bounds: missed for certain counts most, then what is not known.
@@ -32,20 +72,42 @@ Verdict Worse(Verdict a, Verdict b) {
   return Verdict::kFeasible;
 }
 
-void Judge(const Bound& bound, DecideBy decide_by, SloVerdict& verdict) {
-  const bool first = !verdict.headroom;
-  const double left = (bound.allowed - bound.estimate.time) / bound.allowed;
-  const Verdict by_point = left >= 0 ? Verdict::kFeasible : Verdict::kInfeasible;
-  const Verdict found = decide_by == DecideBy::kBand ? VerdictByBand(bound) : by_point;
-  verdict.verdict = first ? found : Worse(verdict.verdict, found);
-  const std::optional<Band>& band = bound.estimate.band;
-  if (!band) {
-    verdict.probability.reset();
-  } else if (first || verdict.probability) {
-    verdict.probability = std::min(verdict.probability.value_or(1), ProbabilityWithin(*band, bound.allowed));
+// The verdict over the bounds that were added.
+class Judgement {
+ public:
+  explicit Judgement(DecideBy decide_by) : by_band_(decide_by == DecideBy::kBand) {}
+
+  void Add(const SloBound& bound) {
+    const bool first = verdict_.verdict == Verdict::kUnspecified;
+    const Verdict found = VerdictOf(bound);
+    verdict_.verdict = first ? found : Worse(verdict_.verdict, found);
+    has_bands_ &= bound.found && bound.found->band;
+    if (has_bands_) {
+      const double within = ProbabilityWithin(*bound.found->band, bound.allowed);
+      verdict_.probability = std::min(verdict_.probability.value_or(1), within);
+    } else {
+      verdict_.probability.reset();
+    }
+    if (!bound.found) return;
+    const double left = LeftOf(bound);
+    verdict_.headroom = std::min(verdict_.headroom.value_or(left), left);
   }
-  verdict.headroom = std::min(verdict.headroom.value_or(left), left);
-}
+
+  const SloVerdict& verdict() const { return verdict_; }
+
+ private:
+  static double LeftOf(const SloBound& bound) { return (bound.allowed - bound.found->time) / bound.allowed; }
+
+  Verdict VerdictOf(const SloBound& bound) const {
+    if (!bound.found) return Verdict::kUnknown;
+    if (by_band_) return VerdictByBand(bound.found->band, bound.allowed);
+    return LeftOf(bound) >= 0 ? Verdict::kFeasible : Verdict::kInfeasible;
+  }
+
+  const bool by_band_;
+  bool has_bands_ = true;
+  SloVerdict verdict_;
+};
 
 }  // namespace
 
@@ -58,12 +120,30 @@ double ProbabilityWithin(const Band& band, Seconds bound) {
   return ShareBelow(beyond / scale);
 }
 
-SloVerdict JudgeSlo(const Slo& slo, const TimeEstimate& ttft, const TimeEstimate& tpot, const TimeEstimate& e2e) {
-  SloVerdict verdict;
-  if (slo.max_ttft) Judge({*slo.max_ttft, ttft}, slo.decide_by, verdict);
-  if (slo.max_tpot) Judge({*slo.max_tpot, tpot}, slo.decide_by, verdict);
-  if (slo.max_e2e) Judge({*slo.max_e2e, e2e}, slo.decide_by, verdict);
-  return verdict;
+std::string SloBound::Name() const {
+  constexpr const char* kTimes[] = {"ttft", "tpot", "itl", "e2e"};
+  constexpr const char* kRanks[] = {"_p50", "_p90", "_p95", "_p99"};
+  static_assert(std::size(kTimes) == kServedTimes && std::size(kRanks) == kPercentiles);
+  return absl::StrCat("max_", kTimes[static_cast<size_t>(time)],
+                      percentile ? kRanks[static_cast<size_t>(*percentile)] : "", "_seconds");
+}
+
+void ForEachBound(const Slo& slo, const Estimate& estimate, absl::FunctionRef<void(const SloBound&)> consider) {
+  const auto mean = [&](ServedTime time, const std::optional<Seconds>& allowed) {
+    if (allowed) consider({.time = time, .allowed = *allowed, .found = MeanOf(time, estimate)});
+  };
+  mean(ServedTime::kTtft, slo.max_ttft);
+  mean(ServedTime::kTpot, slo.max_tpot);
+  mean(ServedTime::kE2e, slo.max_e2e);
+  for (const PercentileBound& bound : slo.percentiles) {
+    consider({bound.time, bound.percentile, bound.allowed, FindPercentile(bound, estimate)});
+  }
+}
+
+SloVerdict JudgeSlo(const Slo& slo, const Estimate& estimate) {
+  Judgement judgement(slo.decide_by);
+  ForEachBound(slo, estimate, [&judgement](const SloBound& bound) { judgement.Add(bound); });
+  return judgement.verdict();
 }
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 #ifndef FORETOKEN_ESTIMATOR_SCENARIO_ESTIMATE_H_
 #define FORETOKEN_ESTIMATOR_SCENARIO_ESTIMATE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -131,6 +132,29 @@ struct KpiMetrics {
   bool operator==(const KpiMetrics&) const = default;
 };
 
+// A figure of a simulation.
+struct SimulatedValue {
+  double value = 0;
+  std::optional<double> error;  // standard error; absent below two values a batch (simulation/statistics.h)
+
+  bool operator==(const SimulatedValue&) const = default;
+};
+
+// Seconds.
+struct SimulatedTimes {
+  SimulatedValue mean, p50, p90, p95, p99;
+
+  bool operator==(const SimulatedTimes&) const = default;
+};
+
+// Latencies over requests, from a simulation of the workload.
+struct Percentiles {
+  std::optional<SimulatedTimes> ttft, tpot, itl, e2e;  // absent: there are none of them
+  int64_t requests = 0;                                // counted
+
+  bool operator==(const Percentiles&) const = default;
+};
+
 struct SloVerdict {
   Verdict verdict = Verdict::kUnspecified;
   std::optional<double> headroom;
@@ -210,6 +234,7 @@ struct Estimate {
   std::optional<MemoryUse> memory;
   std::optional<double> mbu;
   std::optional<double> mfu;
+  std::optional<Percentiles> percentiles;
   std::optional<SloVerdict> slo;
   std::optional<SpeculationEstimate> speculation;
   std::optional<DisaggregationEstimate> disaggregation;

@@ -189,12 +189,28 @@ bool IsIdle(const LiveLoad& load);
 
 enum class DecideBy { kPoint, kBand };
 
+// What a percentile over requests is of, and which.
+enum class ServedTime { kTtft, kTpot, kItl, kE2e };
+enum class Percentile { kP50, kP90, kP95, kP99 };
+inline constexpr size_t kServedTimes = 4;
+inline constexpr size_t kPercentiles = 4;
+
+// A percentile that is bounded, and its bound.
+struct PercentileBound {
+  ServedTime time = ServedTime::kTtft;
+  Percentile percentile = Percentile::kP50;
+  Seconds allowed;
+};
+
 struct Slo {
   std::optional<Seconds> max_ttft;
   std::optional<Seconds> max_tpot;
   std::optional<Seconds> max_e2e;
   DecideBy decide_by = DecideBy::kPoint;
+  std::vector<PercentileBound> percentiles;  // each at most once
+  std::optional<int> simulated_steps;        // that finding percentiles may take; absent: none are found
 };
+inline constexpr int kMostSimulatedSteps = 1'000'000;  // of an estimate
 
 struct Calibration;
 
@@ -211,6 +227,9 @@ struct Scenario {
   std::optional<Disaggregation> disaggregation;
   Method method = Method::kBestAvailable;
 };
+
+// Whether an estimate of the scenario has percentiles.
+inline bool FindsPercentiles(const Scenario& scenario) { return scenario.slo && scenario.slo->simulated_steps; }
 
 // Tokens of each prompt that one step prefills: the deployment's chunk, by default kStepTokens under continuous
 // batching, and kLlamaCppUbatch in a batch of llama.cpp. Absent: the whole prompt.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "estimator/base/errors.h"
+#include "estimator/methods/slo.h"
 
 namespace foretoken {
 namespace {
@@ -157,6 +158,20 @@ absl::StatusOr<Solution> SmallestTensorParallel(const Scenario& base, Search& se
                                          " is a power of two or divides the heads, and is divided by expert_parallel")};
 }
 
+Constraint ConstraintOf(ServedTime time) {
+  switch (time) {
+    case ServedTime::kTtft:
+      return Constraint::kTtft;
+    case ServedTime::kTpot:
+      return Constraint::kTpot;
+    case ServedTime::kItl:
+      return Constraint::kItl;
+    case ServedTime::kE2e:
+      break;
+  }
+  return Constraint::kE2e;
+}
+
 }  // namespace
 
 bool Satisfies(const absl::StatusOr<Estimate>& estimate) {
@@ -174,22 +189,23 @@ Failure WhyNot(const std::optional<Slo>& slo, const absl::StatusOr<Estimate>& es
     return {constraint, std::string(estimate.status().message())};
   }
   Failure failure;
-  double least = 0;
-  const auto consider = [&](const std::optional<Seconds>& allowed, const TimeEstimate& time, Constraint term,
-                            const char* name) {
-    const bool by_band = slo->decide_by == DecideBy::kBand;
-    if (!allowed) return;
-    if (by_band && !time.band) failure = {term, absl::StrCat(name, " is not decided: the estimate has no error band")};
-    const Seconds found = by_band && time.band ? Seconds(time.band->high) : time.time;
-    if ((*allowed - found) / *allowed >= least) return;
-    least = (*allowed - found) / *allowed;
-    const char* what = by_band ? " is missed by the upper end of the error band: " : " is missed: ";
-    failure = {term, absl::StrCat(name, " ", allowed->value(), what, found.value())};
-  };
   if (!slo) return failure;
-  consider(slo->max_ttft, estimate->ttft, Constraint::kTtft, "max_ttft_seconds");
-  consider(slo->max_tpot, estimate->tpot, Constraint::kTpot, "max_tpot_seconds");
-  consider(slo->max_e2e, estimate->e2e, Constraint::kE2e, "max_e2e_seconds");
+  double least = 0;
+  const bool by_band = slo->decide_by == DecideBy::kBand;
+  ForEachBound(*slo, *estimate, [&](const SloBound& bound) {
+    const Constraint term = ConstraintOf(bound.time);
+    if (!bound.found) failure = {term, absl::StrCat(bound.Name(), " is not decided: no request ended")};
+    if (!bound.found) return;
+    const std::optional<Band>& band = bound.found->band;
+    if (by_band && !band) {
+      failure = {term, absl::StrCat(bound.Name(), " is not decided: the estimate has no error band")};
+    }
+    const Seconds found = by_band && band ? Seconds(band->high) : bound.found->time;
+    if ((bound.allowed - found) / bound.allowed >= least) return;
+    least = (bound.allowed - found) / bound.allowed;
+    const char* what = by_band ? " is missed by the upper end of the error band: " : " is missed: ";
+    failure = {term, absl::StrCat(bound.Name(), " ", bound.allowed.value(), what, found.value())};
+  });
   return failure;
 }
 

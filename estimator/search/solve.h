@@ -25,7 +25,7 @@ namespace foretoken {
 
 // Same order and numbers as foretoken.v1.SolveFor and Constraint.
 enum class SolveFor { kUnspecified, kBatchSize, kRequestRate, kPromptTokens, kTensorParallel, kHardware };
-enum class Constraint { kUnspecified, kTtft, kTpot, kE2e, kMemory, kStability, kRange, kRefused };
+enum class Constraint { kUnspecified, kTtft, kTpot, kE2e, kMemory, kStability, kRange, kRefused, kItl };
 
 struct SolveRange {
   double min = 1;

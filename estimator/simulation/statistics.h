@@ -12,23 +12,11 @@
 #include <optional>
 #include <vector>
 
+#include "estimator/scenario/estimate.h"
+
 namespace foretoken {
 
 inline constexpr size_t kBatches = 20;
-
-struct SimulatedValue {
-  double value = 0;
-  std::optional<double> error;  // standard error; absent below two values a batch
-
-  bool operator==(const SimulatedValue&) const = default;
-};
-
-// Seconds.
-struct SimulatedTimes {
-  SimulatedValue mean, p50, p90, p95, p99;
-
-  bool operator==(const SimulatedTimes&) const = default;
-};
 
 // The value at p of sorted values, on straight lines between them (as numpy.percentile). REQUIRES: not empty.
 double QuantileOf(const std::vector<double>& sorted, double p);

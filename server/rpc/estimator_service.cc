@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "google/protobuf/arena.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/message_allocator.h"
-#include "grpcpp/support/proto_buffer_reader.h"
+#include "server/rpc/estimate/batch_size.h"
+#include "server/rpc/estimate/cpu_budget.h"
 #include "server/rpc/estimate/estimator_api.h"
 #include "server/rpc/simulate/simulate_api.h"
 #include "server/rpc/solve/solve_api.h"
@@ -28,7 +27,7 @@ constexpr int kManyCandidates = 64;
 constexpr int kManyTokenLatencies = 1'000;
 constexpr int kEstimatesOfASearch = 40;
 
-bool IsLarge(const v1::EstimateRequest& request) {
+bool HasManyLatencies(const v1::EstimateRequest& request) {
   const v1::Workload& workload = request.scenario().workload();
   const bool many = workload.output_tokens() > kManyTokenLatencies || workload.has_output_length_distribution();
   return request.include_token_latencies() && many;
@@ -98,20 +97,6 @@ ArenaAllocator<v1::BatchEstimateRequest, v1::BatchEstimateResponse>& Batches() {
   return batches;
 }
 
-// The candidates of a request that is not parsed; of one that is malformed, those before the fault.
-int CountCandidates(const grpc::ByteBuffer& request) {
-  using google::protobuf::internal::WireFormatLite;
-  grpc::ByteBuffer bytes = request;  // shares them
-  grpc::ProtoBufferReader reader(&bytes);
-  google::protobuf::io::CodedInputStream stream(&reader);
-  int candidates = 0;
-  while (const uint32_t tag = stream.ReadTag()) {
-    if (WireFormatLite::GetTagFieldNumber(tag) == v1::BatchEstimateRequest::kCandidatesFieldNumber) ++candidates;
-    if (!WireFormatLite::SkipField(&stream, tag)) break;
-  }
-  return candidates;
-}
-
 bool ParseBytes(const grpc::ByteBuffer& bytes, v1::BatchEstimateRequest& request) {
   grpc::ByteBuffer shared = bytes;
   return grpc::SerializationTraits<v1::BatchEstimateRequest>::Deserialize(&shared, &request).ok();
@@ -161,7 +146,9 @@ grpc::ServerUnaryReactor* EstimatorService::Estimate(grpc::CallbackServerContext
     if (status.ok() && request->include_token_latencies()) status = HoldReply(*context, *response);
     return status;
   };
-  if (!IsLarge(*request)) return Serve(context, request, *deps_.metrics, answer);
+  const double steps = SimulatedSteps(request->scenario().slo());
+  if (steps > 0) return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kSimulate, steps, answer});
+  if (!HasManyLatencies(*request)) return Serve(context, request, *deps_.metrics, answer);
   const double tokens = std::max(kManyTokenLatencies, request->scenario().workload().output_tokens());
   return ServeLarge(context, request, deps_, {deps_.work, work::JobKind::kEstimate, tokens, answer});
 }
@@ -191,16 +178,19 @@ grpc::ServerUnaryReactor* EstimatorService::BatchEstimate(grpc::CallbackServerCo
                                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   constexpr const v1::BatchEstimateRequest* kType = nullptr;
   if (auto* refused = RefusedReader(context, kType, deps_)) return refused;
-  const int candidates = CountCandidates(*request);
-  const bool large = candidates > kManyCandidates;
+  const BatchSize size = SizeOf(*request);
+  const bool large = size.candidates > kManyCandidates || size.simulated_steps > 0;
   const auto answer = [=, this](const Call& call) {
     return AnswerBatchBytes(call, *context, large, *request, *response);
   };
   if (!large) return Serve(context, kType, *deps_.metrics, answer);
   const Call call(*context, *deps_.metrics, ops::RpcOf<v1::BatchEstimateRequest>());
   const work::JobSpec job = JobOf(*context, call, deps_, static_cast<int64_t>(request->Length()));
+  if (size.simulated_steps > 0) {
+    return StartStages(context, call, job, {{deps_.work, work::JobKind::kSimulate, size.simulated_steps, answer}});
+  }
   return StartStages(context, call, job,
-                     {{deps_.work, work::JobKind::kBatch, static_cast<double>(candidates), answer}});
+                     {{deps_.work, work::JobKind::kBatch, static_cast<double>(size.candidates), answer}});
 }
 
 grpc::ServerWriteReactor<v1::SweepResponse>* EstimatorService::Sweep(grpc::CallbackServerContext* context,

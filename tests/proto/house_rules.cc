@@ -40,7 +40,8 @@ constexpr Unitless kUnitless[] = {
      "total_points "
      "num_points ok_points refused_points frontier_points max_error_details chunk_points evaluations "
      "num_samples num_probes samples_used kernels_used num_kernels rows closed_loop_requests "
-     "requests warmup_requests concurrency steps max_steps preemptions mean_running_sequences most_running_sequences "
+     "requests warmup_requests concurrency steps max_steps simulated_steps preemptions mean_running_sequences "
+     "most_running_sequences "
      "mean_waiting_requests most_waiting_requests "},
     {"deviations of a natural logarithm", " prior_log_deviation posterior_log_deviation "},
     {"shares and ratios",

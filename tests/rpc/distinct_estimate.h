@@ -43,6 +43,14 @@ inline OperatorEstimate DistinctOperator(const char* name, double first) {
           .inputs = {{"N", first + 5}}};
 }
 
+inline SimulatedTimes DistinctTimes(double first) {
+  return {.mean = {first, first + 1},
+          .p50 = {first + 2, first + 3},
+          .p90 = {first + 4, first + 5},
+          .p95 = {first + 6, first + 7},
+          .p99 = {first + 8, first + 9}};
+}
+
 inline Estimate DistinctEstimate() {
   return {.method = Method::kKpi,
           .ttft = DistinctTime(101),
@@ -59,6 +67,11 @@ inline Estimate DistinctEstimate() {
           .memory = DistinctMemory(171),
           .mbu = 181,
           .mfu = 182,
+          .percentiles = Percentiles{.ttft = DistinctTimes(301),
+                                     .tpot = DistinctTimes(311),
+                                     .itl = DistinctTimes(321),
+                                     .e2e = DistinctTimes(331),
+                                     .requests = 341},
           .slo = SloVerdict{.verdict = Verdict::kMarginal, .headroom = -183, .probability = 184},
           .speculation = SpeculationEstimate{.accepted_tokens = 191, .verify = Seconds(192), .draft = Seconds(193)},
           .disaggregation = DisaggregationEstimate{.transfer = Bytes(201),

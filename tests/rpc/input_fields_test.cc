@@ -199,6 +199,7 @@ TEST_F(InputFieldsTest, EveryMetricIsKnownInSomeScenario) {
   loaded.mutable_live_load()->set_waiting_requests(4);
   v1::Scenario closed_loop = Scenario(16, 1000, 100);
   closed_loop.mutable_workload()->set_batching_policy(v1::BATCHING_POLICY_CONTINUOUS);
+  closed_loop.mutable_slo()->set_simulated_steps(100'000);
   v1::Scenario brief = Disaggregated();  // so short that a large batch is bound by compute
   brief.mutable_workload()->set_prompt_tokens(16);
   brief.mutable_workload()->set_output_tokens(16);

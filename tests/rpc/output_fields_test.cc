@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "server/rpc/sweep/sweep_metric.h"
 #include "server/rpc/wire/convert.h"
@@ -99,6 +100,37 @@ energy {
 cost { cost_per_request: 241 cost_per_million_output_tokens: 242 }
 bandwidth_for_max_tpot_bytes_per_second: 292
 peak_for_max_ttft_flops_per_second: 293
+percentiles {
+  ttft {
+    mean { seconds: 301 standard_error_seconds: 302 }
+    p50 { seconds: 303 standard_error_seconds: 304 }
+    p90 { seconds: 305 standard_error_seconds: 306 }
+    p95 { seconds: 307 standard_error_seconds: 308 }
+    p99 { seconds: 309 standard_error_seconds: 310 }
+  }
+  tpot {
+    mean { seconds: 311 standard_error_seconds: 312 }
+    p50 { seconds: 313 standard_error_seconds: 314 }
+    p90 { seconds: 315 standard_error_seconds: 316 }
+    p95 { seconds: 317 standard_error_seconds: 318 }
+    p99 { seconds: 319 standard_error_seconds: 320 }
+  }
+  itl {
+    mean { seconds: 321 standard_error_seconds: 322 }
+    p50 { seconds: 323 standard_error_seconds: 324 }
+    p90 { seconds: 325 standard_error_seconds: 326 }
+    p95 { seconds: 327 standard_error_seconds: 328 }
+    p99 { seconds: 329 standard_error_seconds: 330 }
+  }
+  e2e {
+    mean { seconds: 331 standard_error_seconds: 332 }
+    p50 { seconds: 333 standard_error_seconds: 334 }
+    p90 { seconds: 335 standard_error_seconds: 336 }
+    p95 { seconds: 337 standard_error_seconds: 338 }
+    p99 { seconds: 339 standard_error_seconds: 340 }
+  }
+  requests: 341
+}
 )";
 
 v1::Estimate WrittenEstimate() {
@@ -177,6 +209,8 @@ std::vector<std::string> PathsOf(const std::string& metric) {
   paths.push_back(absl::StrCat(first, "_verdict.", rest));
   paths.push_back(absl::StrCat(first, "_round.", rest));
   paths.push_back(absl::StrCat("disaggregated_use.", first, "_memory.", rest));
+  // METRIC_TTFT_P90_SECONDS is "percentiles.ttft.p90.seconds".
+  paths.push_back(absl::StrCat("percentiles.", absl::StrReplaceAll(name, {{"_", "."}})));
   if (absl::EndsWith(rest, "_seconds")) {
     paths.push_back(absl::StrCat(first, ".band.", rest.substr(0, rest.find('_'))));
   }

@@ -69,6 +69,13 @@ TEST_F(RefusalTest, InvalidFieldsAreNamed) {
        "INVALID_FIELD", "scenario.slo.max_ttft_seconds"},
       {"unknown dtype", [](auto& s) { s.mutable_deployment()->set_weight_dtype(static_cast<v1::Dtype>(99)); },
        grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.deployment.weight_dtype"},
+      {"price", [](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
+       "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
+  });
+}
+
+TEST_F(RefusalTest, InvalidFieldsOfALiveLoadAreNamed) {
+  ExpectRefused({
       {"a list beside its mean",
        [](auto& s) {
          s.mutable_live_load()->add_running()->set_remaining_output_tokens(4);
@@ -102,8 +109,6 @@ TEST_F(RefusalTest, InvalidFieldsAreNamed) {
          s.mutable_live_load()->set_free_kv_tokens(1000);
        },
        grpc::INVALID_ARGUMENT, "INVALID_FIELD", "scenario.live_load.kv_cache_usage_ratio"},
-      {"price", [](auto& s) { s.mutable_deployment()->set_price_per_device_hour(-1); }, grpc::INVALID_ARGUMENT,
-       "INVALID_FIELD", "scenario.deployment.price_per_device_hour"},
   });
 }
 

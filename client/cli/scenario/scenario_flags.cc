@@ -1,8 +1,11 @@
 #include "client/cli/scenario/scenario_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <span>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/scenario/field_path.h"
@@ -135,10 +138,28 @@ constexpr Flag kLiveLoad[] = {
      "Token budget of one engine step (max_num_batched_tokens)"},
     {"--kv-block", "live_load.kv_block_tokens", "Tokens per block of the KV cache"}};
 
-constexpr Flag kSlo[] = {{"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
-                         {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
-                         {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"},
-                         {"--decide-by", "slo.decide_by", "What the verdict compares with them"}};
+constexpr Flag kSlo[] = {
+    {"--slo-ttft", "slo.max_ttft_seconds", "Longest time to first token"},
+    {"--slo-tpot", "slo.max_tpot_seconds", "Longest time per output token"},
+    {"--slo-e2e", "slo.max_e2e_seconds", "Longest end-to-end time"},
+    {"--slo-ttft-p50", "slo.max_ttft_p50_seconds", "Longest median TTFT"},
+    {"--slo-ttft-p90", "slo.max_ttft_p90_seconds", "Longest 90th percentile of TTFT"},
+    {"--slo-ttft-p95", "slo.max_ttft_p95_seconds", "Longest 95th percentile of TTFT"},
+    {"--slo-ttft-p99", "slo.max_ttft_p99_seconds", "Longest 99th percentile of TTFT"},
+    {"--slo-tpot-p50", "slo.max_tpot_p50_seconds", "Longest median TPOT"},
+    {"--slo-tpot-p90", "slo.max_tpot_p90_seconds", "Longest 90th percentile of TPOT"},
+    {"--slo-tpot-p95", "slo.max_tpot_p95_seconds", "Longest 95th percentile of TPOT"},
+    {"--slo-tpot-p99", "slo.max_tpot_p99_seconds", "Longest 99th percentile of TPOT"},
+    {"--slo-itl-p50", "slo.max_itl_p50_seconds", "Longest median gap between two tokens"},
+    {"--slo-itl-p90", "slo.max_itl_p90_seconds", "Longest 90th percentile of gap between two tokens"},
+    {"--slo-itl-p95", "slo.max_itl_p95_seconds", "Longest 95th percentile of gap between two tokens"},
+    {"--slo-itl-p99", "slo.max_itl_p99_seconds", "Longest 99th percentile of gap between two tokens"},
+    {"--slo-e2e-p50", "slo.max_e2e_p50_seconds", "Longest median E2E"},
+    {"--slo-e2e-p90", "slo.max_e2e_p90_seconds", "Longest 90th percentile of E2E"},
+    {"--slo-e2e-p95", "slo.max_e2e_p95_seconds", "Longest 95th percentile of E2E"},
+    {"--slo-e2e-p99", "slo.max_e2e_p99_seconds", "Longest 99th percentile of E2E"},
+    {"--simulated-steps", "slo.simulated_steps", "Steps that a simulation of percentiles may take"},
+    {"--decide-by", "slo.decide_by", "What the verdict compares with them"}};
 
 constexpr Group kGroups[] = {
     {"Question", kQuestion},
@@ -210,6 +231,19 @@ absl::Status TakePreset(const std::string& name, v1::Scenario& scenario) {
   return absl::OkStatus();
 }
 
+// Allows the simulation that percentiles need, where it is asked for or a percentile is bounded.
+void AllowSimulation(bool asked, v1::Scenario& scenario) {
+  constexpr int kSteps = 200'000;  // up to a fifth of a second
+  if (scenario.slo().has_simulated_steps()) return;
+  const v1::Slo& slo = scenario.slo();
+  std::vector<const FieldDescriptor*> stated;
+  v1::Slo::GetReflection()->ListFields(slo, &stated);
+  const bool bounds = std::any_of(stated.begin(), stated.end(), [](const FieldDescriptor* field) {
+    return absl::StrContains(field->name(), "_p5") || absl::StrContains(field->name(), "_p9");
+  });
+  if (asked || bounds) scenario.mutable_slo()->set_simulated_steps(kSteps);
+}
+
 }  // namespace
 
 std::optional<ScenarioFlag> FindScenarioFlag(const std::string& called) {
@@ -239,6 +273,11 @@ void ScenarioFlags::AddTo(CLI::App& command, ScenarioScope scope) {
       ->type_name("NAME")
       ->group("Workload");
   command
+      .add_flag("--percentiles", percentiles_,
+                "Find p50, p90, p95 and p99 of TTFT, TPOT, ITL and E2E under continuous batching, as --simulated-steps "
+                "200000")
+      ->group("Workload");
+  command
       .add_option("--scenario", file_,
                   "foretoken.v1.Scenario as textproto or JSON, - for standard input; flags override it")
       ->type_name("FILE")
@@ -260,6 +299,7 @@ absl::StatusOr<v1::Scenario> ScenarioFlags::Build(std::istream& in) const {
       if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(flag.names, ": ", status.message()));
     }
   }
+  AllowSimulation(percentiles_, scenario);
   return scenario;
 }
 

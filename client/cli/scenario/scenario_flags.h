@@ -40,6 +40,7 @@ class ScenarioFlags {
  private:
   std::string file_;
   std::string preset_;
+  bool percentiles_ = false;
   std::map<std::string, std::string> texts_;  // by field path; empty: not given
 };
 

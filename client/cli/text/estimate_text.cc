@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/text/enum_text.h"
 #include "client/cli/text/format.h"
+#include "client/cli/text/simulation_text.h"
 #include "client/cli/text/waterfall.h"
 
 namespace foretoken::cli {
@@ -94,7 +95,7 @@ std::string NeedsText(const v1::Estimate& estimate) {
 }
 
 std::string SloText(const v1::Estimate& estimate, const Terminal& terminal) {
-  if (!estimate.has_slo_verdict()) return "";
+  if (estimate.slo_verdict().verdict() == v1::VERDICT_UNSPECIFIED) return "";
   const v1::SloVerdict& slo = estimate.slo_verdict();
   const Cell verdict = VerdictCell(estimate);
   return absl::StrCat("\n", terminal.Paint("SLO", Look::kBold), "  ", terminal.Paint(verdict.text, verdict.look),
@@ -155,6 +156,7 @@ std::string EstimateText(const v1::Estimate& estimate, const Terminal& terminal)
   if (estimate.waves() > 1) {
     absl::StrAppend(&text, "  The batch does not fit at once: it runs as ", estimate.waves(), " sequential batches\n");
   }
+  if (estimate.has_percentiles()) text += PercentilesText(estimate.percentiles(), terminal);
   if (estimate.has_prefill()) text += PhaseText("Prefill", estimate.prefill(), terminal);
   if (estimate.has_decode()) text += PhaseText(DecodeTitle(estimate), estimate.decode(), terminal);
   if (estimate.has_memory()) text += MemoryText("Memory per device", estimate.memory(), terminal);

@@ -19,7 +19,9 @@ struct SimulatedMetric {
   const v1::SimulatedTimes& times;
 };
 
-std::vector<SimulatedMetric> SimulatedMetricsOf(const v1::SimulateResponse& r) {
+// Of a SimulateResponse or Percentiles.
+template <typename Message>
+std::vector<SimulatedMetric> SimulatedMetricsOf(const Message& r) {
   return {{"TTFT", r.has_ttft(), r.ttft()},
           {"TPOT", r.has_tpot(), r.tpot()},
           {"ITL", r.has_itl(), r.itl()},
@@ -37,14 +39,14 @@ std::string WithError(const v1::SimulatedTime& time) {
   return absl::StrCat(seconds, " ±", FormatPercent(time.standard_error_seconds() / time.seconds()));
 }
 
-std::string SimulatedTimesText(const v1::SimulateResponse& response, const Terminal& terminal) {
+std::string SimulatedTimesText(const std::vector<SimulatedMetric>& metrics, const Terminal& terminal) {
   Table table({{""},
                {"mean", Align::kRight},
                {"p50", Align::kRight},
                {"p90", Align::kRight},
                {"p95", Align::kRight},
                {"p99", Align::kRight}});
-  for (const SimulatedMetric& metric : SimulatedMetricsOf(response)) {
+  for (const SimulatedMetric& metric : metrics) {
     if (!metric.present) continue;
     std::vector<Cell> row = {metric.name};
     for (const v1::SimulatedTime* time : SimulatedColumnsOf(metric.times)) row.emplace_back(WithError(*time));
@@ -95,9 +97,14 @@ std::string ExactOrEmpty(bool present, double value) { return FormatExact(presen
 
 }  // namespace
 
+std::string PercentilesText(const v1::Percentiles& percentiles, const Terminal& terminal) {
+  return absl::StrCat("\n", terminal.Paint("Percentiles", Look::kBold), "  of ", FormatCount(percentiles.requests()),
+                      " simulated requests\n", SimulatedTimesText(SimulatedMetricsOf(percentiles), terminal));
+}
+
 std::string SimulationText(const v1::SimulateResponse& response, const Terminal& terminal) {
-  std::string text =
-      absl::StrCat(SimulatedTimesText(response, terminal), "\n", SimulatedCountsText(response, terminal), "\n");
+  std::string text = absl::StrCat(SimulatedTimesText(SimulatedMetricsOf(response), terminal), "\n",
+                                  SimulatedCountsText(response, terminal), "\n");
   for (const v1::Warning& warning : response.warnings()) absl::StrAppend(&text, WarningLine(warning, terminal));
   const std::string& calibration = response.calibration_id();
   absl::StrAppend(&text, SimulatedProvenance(response.provenance()), calibration.empty() ? "" : ", calibration ",

@@ -9,6 +9,9 @@
 
 namespace foretoken::cli {
 
+// The percentiles of an estimate, with their standard errors.
+std::string PercentilesText(const v1::Percentiles& percentiles, const Terminal& terminal);
+
 // Percentiles with their standard errors, rates, queue, memory, the scheduler, warnings and where it comes from.
 std::string SimulationText(const v1::SimulateResponse& response, const Terminal& terminal);
 

@@ -185,6 +185,13 @@ void WriteRanking(v1::RankBy rank_by, v1::BatchEstimateResponse& response) {
   std::stable_sort(ranking, ranking + ranks.size(), [&ranks](int a, int b) { return ranks[a] < ranks[b]; });
 }
 
+// The most steps of simulations that a candidate may take.
+double MostSimulatedSteps(const v1::BatchEstimateRequest& request) {
+  double most = SimulatedSteps(request.base().slo());
+  for (const v1::Candidate& candidate : request.candidates()) most = std::max(most, SimulatedSteps(candidate.slo()));
+  return most;
+}
+
 // The mean CPU time of a candidate.
 Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& moment) {
   ScenarioReader reader(moment.snapshot, moment.now);
@@ -204,8 +211,8 @@ Seconds MeanCpuTime(const v1::BatchEstimateRequest& request, const Moment& momen
 absl::Status AnswerBatch(const v1::BatchEstimateRequest& request, const Moment& moment, Cancelled cancelled,
                          v1::BatchEstimateResponse& response) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), "candidates", moment.max_cpu,
-                                     [&] { return MeanCpuTime(request, moment); });
+  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), MostSimulatedSteps(request), "candidates",
+                                     moment.max_cpu, [&] { return MeanCpuTime(request, moment); });
   if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioEstimator estimator(reader, moment.snapshot);

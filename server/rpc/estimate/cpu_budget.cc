@@ -9,10 +9,11 @@
 
 namespace foretoken::rpc {
 
-absl::Status CheckCpu(std::string_view field, double count, std::string_view what, absl::Duration budget,
+absl::Status CheckCpu(std::string_view field, double count, double steps, std::string_view what, absl::Duration budget,
                       absl::FunctionRef<Seconds()> each) {
   const double allowed = absl::ToDoubleSeconds(budget);
-  if (count * (kMostCpuTime + kCpuTimeOfReading).value() <= allowed) return absl::OkStatus();
+  const Seconds dearest = kMostCpuTime + kCpuTimeOfReading + steps * kCpuTimeOfSimulatedStep;
+  if (count * dearest.value() <= allowed) return absl::OkStatus();
   const double needed = count * each().value();
   if (needed <= allowed) return absl::OkStatus();
   return Refusal(Reason::kLimitExceeded, field,

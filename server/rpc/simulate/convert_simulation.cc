@@ -152,23 +152,6 @@ absl::Status CheckRows(const SimulationSpec& spec) {
                  absl::StrCat("include_requests of ", rows, " requests; allowed up to ", kMaxSimulatedRows));
 }
 
-void WriteTime(const SimulatedValue& value, v1::SimulatedTime& message) {
-  message.set_seconds(value.value);
-  if (value.error) message.set_standard_error_seconds(*value.error);
-}
-
-// Absent times make no message.
-template <typename Make>
-void WriteTimes(const std::optional<SimulatedTimes>& times, const Make& make) {
-  if (!times) return;
-  v1::SimulatedTimes& message = *make();
-  WriteTime(times->mean, *message.mutable_mean());
-  WriteTime(times->p50, *message.mutable_p50());
-  WriteTime(times->p90, *message.mutable_p90());
-  WriteTime(times->p95, *message.mutable_p95());
-  WriteTime(times->p99, *message.mutable_p99());
-}
-
 void WriteScheduler(const EngineSettings& settings, v1::Scheduler& message) {
   message.set_policy(ToApi(settings.policy));
   message.set_max_num_batched_tokens(static_cast<int>(settings.step_tokens));
@@ -229,10 +212,7 @@ absl::StatusOr<SimulationSpec> ReadSimulation(const v1::SimulateRequest& request
 }
 
 void WriteSimulation(const SimulationResult& result, v1::SimulateResponse& message) {
-  WriteTimes(result.ttft, [&] { return message.mutable_ttft(); });
-  WriteTimes(result.tpot, [&] { return message.mutable_tpot(); });
-  WriteTimes(result.itl, [&] { return message.mutable_itl(); });
-  WriteTimes(result.e2e, [&] { return message.mutable_e2e(); });
+  WriteServedTimes(result, message);
   message.set_output_tokens_per_second(result.output_tokens_per_second);
   message.set_requests_per_second(result.requests_per_second);
   if (result.goodput) message.set_goodput_requests_per_second(*result.goodput);

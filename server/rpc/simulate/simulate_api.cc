@@ -1,11 +1,13 @@
 #include "server/rpc/simulate/simulate_api.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "estimator/methods/cpu_time.h"
 #include "estimator/methods/operator_model.h"
 #include "estimator/scenario/calibration.h"
 #include "estimator/simulation/simulation.h"
@@ -19,8 +21,6 @@ namespace foretoken::rpc {
 namespace {
 
 constexpr std::string_view kScenario = "scenario.";
-// Of a step by itself: twice what one of many sequences takes (docs/model/simulation.md, "The time of a step").
-constexpr Seconds kCpuTimeOfStep(1e-6);
 
 // Paths of the simulation are whole already; those of the scenario get the prefix of their part.
 absl::Status WithPrefix(const ScenarioReader& reader, const absl::Status& refusal) {
@@ -30,11 +30,20 @@ absl::Status WithPrefix(const ScenarioReader& reader, const absl::Status& refusa
   return reader.WithPrefix(refusal);
 }
 
+std::optional<Warning> UnusedSloWarning(const Scenario& scenario) {
+  if (!FindsPercentiles(scenario)) return std::nullopt;
+  return Warning{WarningCode::kNotUsed,
+                 "a simulation always has percentiles and gives no verdict on them, so simulated_steps and bounds on "
+                 "percentiles are not used",
+                 "slo.simulated_steps"};
+}
+
 void AddWarnings(const ScenarioReader& reader, const Scenario& scenario, const OperatorMethod& method,
                  const Moment& moment, const v1::SimulateRequest& request, v1::SimulateResponse& response) {
   std::vector<Warning> warnings;
   if (auto warning = UnusedRunWarning(request)) warnings.push_back(*std::move(warning));
   WarnOfEngines(scenario, *method.efficiencies, warnings);
+  if (auto warning = UnusedSloWarning(scenario)) warnings.push_back(*std::move(warning));
   if (auto warning = reader.StaleLoadWarning()) warnings.push_back(*std::move(warning));
   if (auto warning = StaleCatalogWarning(moment)) warnings.push_back(*std::move(warning));
   for (const Warning& warning : warnings) WriteWarning(warning, *response.add_warnings());
@@ -52,8 +61,8 @@ absl::Status AnswerSimulate(const v1::SimulateRequest& request, const Moment& mo
                             v1::SimulateResponse& response) {
   const absl::StatusOr<SimulationSpec> spec = ReadSimulation(request);
   if (!spec.ok()) return spec.status();
-  absl::Status affordable =
-      CheckCpu("simulation.max_steps", MostSteps(request), "steps", moment.max_cpu, [] { return kCpuTimeOfStep; });
+  absl::Status affordable = CheckCpu("simulation.max_steps", MostSteps(request), 0, "steps", moment.max_cpu,
+                                     [] { return kCpuTimeOfSimulatedStep; });
   if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioResolver resolver(reader, moment.snapshot);

@@ -104,8 +104,8 @@ absl::Status SolveValue(const v1::SolveRequest& request, const Moment& moment, C
   const auto what = static_cast<SolveFor>(request.solve_for());
   const absl::StatusOr<SolveRange> range = ReadRange(request, what, **base);
   if (!range.ok()) return range.status();
-  absl::Status affordable =
-      CheckCpu("base", kMostEvaluations, "evaluations", moment.max_cpu, [&] { return CpuTimeWithReading(*base); });
+  absl::Status affordable = CheckCpu("base", kMostEvaluations, SimulatedSteps(request.base().slo()), "evaluations",
+                                     moment.max_cpu, [&] { return CpuTimeWithReading(*base); });
   if (!affordable.ok()) return affordable;
   const auto evaluate = [&](const Scenario& scenario) { return EvaluateUnless(cancelled, scenario); };
   const absl::StatusOr<Solution> solution = Solve(**base, what, *range, evaluate);
@@ -184,8 +184,8 @@ bool BaseIsAtFault(const ScenarioReader& reader) {
 absl::Status SolveHardware(const v1::SolveRequest& request, const Moment& moment, Cancelled cancelled,
                            v1::SolveResponse& response) {
   if (absl::Status checked = CheckCandidates(request); !checked.ok()) return checked;
-  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), "candidates", moment.max_cpu,
-                                     [&] { return MeanCpuTime(request, moment); });
+  absl::Status affordable = CheckCpu("candidates", request.candidates_size(), SimulatedSteps(request.base().slo()),
+                                     "candidates", moment.max_cpu, [&] { return MeanCpuTime(request, moment); });
   if (!affordable.ok()) return affordable;
   ScenarioReader reader(moment.snapshot, moment.now);
   ScenarioResolver resolver(reader, moment.snapshot);

@@ -86,6 +86,11 @@ double DecodeSteps(const Estimate& e) { return e.decode_steps; }
 double Headroom(const Estimate& e) { return e.slo ? Value(e.slo->headroom) : kUnknown; }
 double Probability(const Estimate& e) { return e.slo ? Value(e.slo->probability) : kUnknown; }
 
+template <std::optional<SimulatedTimes> Percentiles::*kTime, SimulatedValue SimulatedTimes::*kRank>
+double PercentileOf(const Estimate& e) {
+  return e.percentiles && e.percentiles.value().*kTime ? ((*((*e.percentiles).*kTime)).*kRank).value : kUnknown;
+}
+
 using E = Estimate;
 using P = TimeParts;
 using B = OutputBlock;
@@ -202,6 +207,22 @@ constexpr MetricRow kRows[] = {
     {v1::METRIC_PREFILL_KV_BYTES_PER_TOKEN, PerPoint(PrefillPoolOf<&MemoryUse::kv_per_token>)},
     {v1::METRIC_PREFILL_COMPUTE_BOUND_BATCH, PerPoint(PrefillPoolOf<&MemoryUse::compute_bound_batch>)},
     {v1::METRIC_SLO_PROBABILITY, PerPoint(Probability)},
+    {v1::METRIC_TTFT_P50_SECONDS, PerPoint(PercentileOf<&Percentiles::ttft, &SimulatedTimes::p50>)},
+    {v1::METRIC_TTFT_P90_SECONDS, PerPoint(PercentileOf<&Percentiles::ttft, &SimulatedTimes::p90>)},
+    {v1::METRIC_TTFT_P95_SECONDS, PerPoint(PercentileOf<&Percentiles::ttft, &SimulatedTimes::p95>)},
+    {v1::METRIC_TTFT_P99_SECONDS, PerPoint(PercentileOf<&Percentiles::ttft, &SimulatedTimes::p99>)},
+    {v1::METRIC_TPOT_P50_SECONDS, PerPoint(PercentileOf<&Percentiles::tpot, &SimulatedTimes::p50>)},
+    {v1::METRIC_TPOT_P90_SECONDS, PerPoint(PercentileOf<&Percentiles::tpot, &SimulatedTimes::p90>)},
+    {v1::METRIC_TPOT_P95_SECONDS, PerPoint(PercentileOf<&Percentiles::tpot, &SimulatedTimes::p95>)},
+    {v1::METRIC_TPOT_P99_SECONDS, PerPoint(PercentileOf<&Percentiles::tpot, &SimulatedTimes::p99>)},
+    {v1::METRIC_ITL_P50_SECONDS, PerPoint(PercentileOf<&Percentiles::itl, &SimulatedTimes::p50>)},
+    {v1::METRIC_ITL_P90_SECONDS, PerPoint(PercentileOf<&Percentiles::itl, &SimulatedTimes::p90>)},
+    {v1::METRIC_ITL_P95_SECONDS, PerPoint(PercentileOf<&Percentiles::itl, &SimulatedTimes::p95>)},
+    {v1::METRIC_ITL_P99_SECONDS, PerPoint(PercentileOf<&Percentiles::itl, &SimulatedTimes::p99>)},
+    {v1::METRIC_E2E_P50_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p50>)},
+    {v1::METRIC_E2E_P90_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p90>)},
+    {v1::METRIC_E2E_P95_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p95>)},
+    {v1::METRIC_E2E_P99_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p99>)},
 };
 
 // How many rows a metric has.

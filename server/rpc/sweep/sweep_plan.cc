@@ -274,6 +274,13 @@ void MoveTo(int64_t point, const SweepPlan& plan, v1::Scenario& scenario) {
   }
 }
 
+// The most steps of simulations that a point may take.
+double MostSimulatedSteps(const SweepPlan& plan) {
+  const bool axis = std::any_of(plan.axes.begin(), plan.axes.end(),
+                                [](const Axis& axis) { return axis.field().text() == "slo.simulated_steps"; });
+  return axis ? kMostSimulatedSteps : SimulatedSteps(plan.base.slo());
+}
+
 // The mean CPU time of a point, by a sample that is spread evenly over the grid and over each axis.
 Seconds MeanCpuTime(const SweepPlan& plan) {
   constexpr int kSample = 256;
@@ -289,7 +296,8 @@ Seconds MeanCpuTime(const SweepPlan& plan) {
     if (i == 0) reader.ReadAll(scenario, kBase);
     for (const Axis& axis : plan.axes) reader.ReadPart(axis.field().part(), scenario, kBase);
     const absl::StatusOr<const Scenario*> resolved = resolver.Resolve();
-    const bool row = in_row > 1 && resolved.ok() && Covers(**resolved, Scope::kOutputRow);
+    const bool row =
+        in_row > 1 && resolved.ok() && Covers(**resolved, Scope::kOutputRow) && !FindsPercentiles(**resolved);
     const Seconds one = CpuTimeWithReading(resolved.ok() ? *resolved : nullptr);
     sum += row ? one / in_row + kCpuTimeOfRowPoint : one;
   }
@@ -326,8 +334,8 @@ absl::StatusOr<SweepPlan> PlanSweep(const v1::SweepRequest& request, std::shared
   if (!violations.empty()) return InvalidFields(violations);
   if (absl::Status status = CountPoints(max_points, plan); !status.ok()) return status;
   if (absl::Status status = InlineSpecs(plan); !status.ok()) return status;
-  absl::Status affordable = CheckCpu("axes", static_cast<double>(plan.total_points), "points", max_cpu,
-                                     [&plan] { return MeanCpuTime(plan); });
+  absl::Status affordable = CheckCpu("axes", static_cast<double>(plan.total_points), MostSimulatedSteps(plan), "points",
+                                     max_cpu, [&plan] { return MeanCpuTime(plan); });
   if (!affordable.ok()) return affordable;
   if (absl::Status status = CheckBase(plan); !status.ok()) return status;  // looks at every value of every axis
   return plan;

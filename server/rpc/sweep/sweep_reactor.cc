@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/rpc/estimate/cpu_budget.h"
 #include "server/rpc/sweep/sweep_plan.h"
 #include "server/rpc/sweep/sweep_runner.h"
 #include "server/rpc/wire/call.h"
@@ -31,8 +32,8 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
   SweepReactor(grpc::CallbackServerContext* context, const v1::SweepRequest* request, const ServiceDeps& deps)
       : request_(request), deps_(deps), call_(*context, *deps.metrics, ops::RpcOf<v1::SweepRequest>()) {
     work::JobSpec job = JobOf(*context, call_, deps_, MemoryOf(*request_));
-    job.kind = work::JobKind::kSweep;
-    job.units = PointsAsked(*request_, deps_.max_sweep_points);
+    job.kind = steps_ > 0 ? work::JobKind::kSimulate : work::JobKind::kSweep;
+    job.units = UnitsOf(PointsAsked(*request_, deps_.max_sweep_points));
     absl::StatusOr<std::unique_ptr<work::Ticket>> ticket = deps_.work->Admit(std::move(job));
     if (!ticket.ok()) {
       AddPushback(*context, ticket.status());
@@ -69,7 +70,7 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
     const int64_t before = runner_->points_done();
     const bool complete = runner_->NextChunk([this] { return call_.Cancelled(); }, *response_.mutable_chunk());
     deps_.metrics->SweepPoints(runner_->points_done() - before);
-    ticket_->Did(static_cast<double>(runner_->points_done() - before));
+    ticket_->Did(UnitsOf(static_cast<double>(runner_->points_done() - before)));
     if (complete) return StartWrite(&response_);
     End(absl::CancelledError(absl::StrCat("the caller gave up after ", runner_->points_done(), " points")));
   }
@@ -80,9 +81,12 @@ class SweepReactor : public grpc::ServerWriteReactor<v1::SweepResponse> {
   }
 
   void End(const absl::Status& status) { Finish(call_.End(status)); }
+  // Points, or the steps that finding their percentiles may take.
+  double UnitsOf(double points) const { return steps_ > 0 ? points * steps_ : points; }
 
   const v1::SweepRequest* request_;
   const ServiceDeps& deps_;
+  const double steps_ = SimulatedSteps(request_->base().slo());
   Call call_;
   std::unique_ptr<work::Ticket> ticket_;  // null: refused
   std::unique_ptr<SweepRunner> runner_;

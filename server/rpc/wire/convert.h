@@ -69,6 +69,18 @@ Method ReadMethod(v1::Method method, FieldChecker& fields);
 // Memory, throughput, energy and cost of an estimate: a part of WriteEstimate.
 void WriteUse(const Estimate& estimate, v1::Estimate& message);
 
+// A time of a simulation.
+void WriteTimes(const SimulatedTimes& times, v1::SimulatedTimes& message);
+
+// The four times that a simulation counts, as far as it has them: `times` is a SimulationResult or Percentiles.
+template <typename Times, typename Message>
+void WriteServedTimes(const Times& times, Message& message) {
+  if (times.ttft) WriteTimes(*times.ttft, *message.mutable_ttft());
+  if (times.tpot) WriteTimes(*times.tpot, *message.mutable_tpot());
+  if (times.itl) WriteTimes(*times.itl, *message.mutable_itl());
+  if (times.e2e) WriteTimes(*times.e2e, *message.mutable_e2e());
+}
+
 void WriteWarning(const Warning& warning, v1::Warning& message);
 void AddWarning(const Warning& warning, v1::Estimate& message);
 

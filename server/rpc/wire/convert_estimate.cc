@@ -57,6 +57,18 @@ void WriteTimes(const Estimate& estimate, v1::Estimate& message) {
 
 }  // namespace
 
+void WriteTimes(const SimulatedTimes& times, v1::SimulatedTimes& message) {
+  const auto write = [](const SimulatedValue& value, v1::SimulatedTime& time) {
+    time.set_seconds(value.value);
+    if (value.error) time.set_standard_error_seconds(*value.error);
+  };
+  write(times.mean, *message.mutable_mean());
+  write(times.p50, *message.mutable_p50());
+  write(times.p90, *message.mutable_p90());
+  write(times.p95, *message.mutable_p95());
+  write(times.p99, *message.mutable_p99());
+}
+
 void WriteWarning(const Warning& warning, v1::Warning& message) {
   message.set_code(static_cast<v1::WarningCode>(warning.code));
   message.set_message(warning.message);
@@ -70,6 +82,10 @@ void WriteEstimate(const Estimate& estimate, v1::Estimate& message) {
   message.set_calibration_id(estimate.calibration_id);
   WriteTimes(estimate, message);
   WriteUse(estimate, message);
+  if (estimate.percentiles) {
+    WriteServedTimes(*estimate.percentiles, *message.mutable_percentiles());
+    message.mutable_percentiles()->set_requests(static_cast<int>(estimate.percentiles->requests));
+  }
   for (const Warning& warning : estimate.warnings) AddWarning(warning, message);
   for (const OperatorEstimate& op : estimate.prefill_operators) WriteOperator(op, *message.add_prefill_operators());
   for (const OperatorEstimate& op : estimate.decode_operators) WriteOperator(op, *message.add_decode_operators());

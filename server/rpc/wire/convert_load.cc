@@ -138,6 +138,53 @@ absl::Duration ReadLiveLoadAge(const v1::LiveLoad& message, absl::Time now, Fiel
   return now - catalog::TimeOf(observed);
 }
 
+namespace {
+
+// The bounds on percentiles: four of each ServedTime in turn, in the order of Percentile.
+struct PercentileField {
+  const char* name;
+  bool (v1::Slo::*has)() const;
+  double (v1::Slo::*value)() const;
+};
+constexpr PercentileField kPercentileFields[] = {
+    {"max_ttft_p50_seconds", &v1::Slo::has_max_ttft_p50_seconds, &v1::Slo::max_ttft_p50_seconds},
+    {"max_ttft_p90_seconds", &v1::Slo::has_max_ttft_p90_seconds, &v1::Slo::max_ttft_p90_seconds},
+    {"max_ttft_p95_seconds", &v1::Slo::has_max_ttft_p95_seconds, &v1::Slo::max_ttft_p95_seconds},
+    {"max_ttft_p99_seconds", &v1::Slo::has_max_ttft_p99_seconds, &v1::Slo::max_ttft_p99_seconds},
+    {"max_tpot_p50_seconds", &v1::Slo::has_max_tpot_p50_seconds, &v1::Slo::max_tpot_p50_seconds},
+    {"max_tpot_p90_seconds", &v1::Slo::has_max_tpot_p90_seconds, &v1::Slo::max_tpot_p90_seconds},
+    {"max_tpot_p95_seconds", &v1::Slo::has_max_tpot_p95_seconds, &v1::Slo::max_tpot_p95_seconds},
+    {"max_tpot_p99_seconds", &v1::Slo::has_max_tpot_p99_seconds, &v1::Slo::max_tpot_p99_seconds},
+    {"max_itl_p50_seconds", &v1::Slo::has_max_itl_p50_seconds, &v1::Slo::max_itl_p50_seconds},
+    {"max_itl_p90_seconds", &v1::Slo::has_max_itl_p90_seconds, &v1::Slo::max_itl_p90_seconds},
+    {"max_itl_p95_seconds", &v1::Slo::has_max_itl_p95_seconds, &v1::Slo::max_itl_p95_seconds},
+    {"max_itl_p99_seconds", &v1::Slo::has_max_itl_p99_seconds, &v1::Slo::max_itl_p99_seconds},
+    {"max_e2e_p50_seconds", &v1::Slo::has_max_e2e_p50_seconds, &v1::Slo::max_e2e_p50_seconds},
+    {"max_e2e_p90_seconds", &v1::Slo::has_max_e2e_p90_seconds, &v1::Slo::max_e2e_p90_seconds},
+    {"max_e2e_p95_seconds", &v1::Slo::has_max_e2e_p95_seconds, &v1::Slo::max_e2e_p95_seconds},
+    {"max_e2e_p99_seconds", &v1::Slo::has_max_e2e_p99_seconds, &v1::Slo::max_e2e_p99_seconds},
+};
+static_assert(std::size(kPercentileFields) == kServedTimes * kPercentiles);
+
+void ReadPercentiles(const v1::Slo& message, FieldChecker& fields, Slo& slo) {
+  for (size_t i = 0; i < std::size(kPercentileFields); ++i) {
+    const PercentileField& field = kPercentileFields[i];
+    if (!(message.*field.has)()) continue;
+    slo.percentiles.push_back({.time = static_cast<ServedTime>(i / kPercentiles),
+                               .percentile = static_cast<Percentile>(i % kPercentiles),
+                               .allowed = Seconds(fields.Positive(field.name, (message.*field.value)()))});
+  }
+  if (message.has_simulated_steps()) {
+    slo.simulated_steps = fields.Int("simulated_steps", message.simulated_steps(), 1, kMostSimulatedSteps);
+  } else if (!slo.percentiles.empty()) {
+    fields.Add("simulated_steps", absl::StrCat("a bound on a percentile needs a simulation; allowed simulated_steps 1 "
+                                               "to ",
+                                               kMostSimulatedSteps, ", the steps that it may take"));
+  }
+}
+
+}  // namespace
+
 Slo ReadSlo(const v1::Slo& message, FieldChecker& fields) {
   Slo slo;
   static_assert(v1::DecideBy_ARRAYSIZE == 3);
@@ -152,6 +199,7 @@ Slo ReadSlo(const v1::Slo& message, FieldChecker& fields) {
   if (message.has_max_e2e_seconds()) {
     slo.max_e2e = Seconds(fields.Positive("max_e2e_seconds", message.max_e2e_seconds()));
   }
+  ReadPercentiles(message, fields, slo);
   return slo;
 }
 

@@ -225,6 +225,8 @@ constexpr v1::Constraint TwinOf(Constraint value) {
       return v1::CONSTRAINT_RANGE;
     case Constraint::kRefused:
       return v1::CONSTRAINT_REFUSED;
+    case Constraint::kItl:
+      return v1::CONSTRAINT_MAX_ITL;
   }
   return static_cast<v1::Constraint>(kNone);
 }

@@ -14,6 +14,10 @@ TimeEstimate Time(double seconds, double low, double high) {
 
 const TimeEstimate kUnbanded{.time = Seconds(1), .band = std::nullopt};
 
+Estimate Of(const TimeEstimate& ttft, const TimeEstimate& tpot, const TimeEstimate& e2e) {
+  return {.ttft = ttft, .tpot = tpot, .e2e = e2e};
+}
+
 TEST(ProbabilityWithinTest, TheBandHasItsQuantiles) {
   const Band band{.low = 1, .high = 4, .coverage = 0.8};
   EXPECT_NEAR(ProbabilityWithin(band, Seconds(1)), 0.1, 1e-12);
@@ -46,17 +50,19 @@ TEST(ProbabilityWithinTest, MoreTimeIsNeverLessLikely) {
 
 TEST(JudgeSloTest, ByPointTheEstimateDecides) {
   const Slo slo{.max_ttft = Seconds(1)};
-  const SloVerdict verdict = JudgeSlo(slo, Time(0.294, 0.12, 3.45), kUnbanded, kUnbanded);
+  const SloVerdict verdict = JudgeSlo(slo, Of(Time(0.294, 0.12, 3.45), kUnbanded, kUnbanded));
   EXPECT_EQ(verdict.verdict, Verdict::kFeasible);
   EXPECT_NEAR(*verdict.headroom, 0.706, 1e-12);
   EXPECT_GT(*verdict.probability, 0.5);
   EXPECT_LT(*verdict.probability, 0.9);
-  EXPECT_EQ(JudgeSlo(slo, Time(1.01, 0.5, 2), kUnbanded, kUnbanded).verdict, Verdict::kInfeasible);
+  EXPECT_EQ(JudgeSlo(slo, Of(Time(1.01, 0.5, 2), kUnbanded, kUnbanded)).verdict, Verdict::kInfeasible);
 }
 
 TEST(JudgeSloTest, ByBandItsEndsDecide) {
   const Slo slo{.max_ttft = Seconds(1), .decide_by = DecideBy::kBand};
-  const auto verdict = [&slo](const TimeEstimate& ttft) { return JudgeSlo(slo, ttft, kUnbanded, kUnbanded).verdict; };
+  const auto verdict = [&slo](const TimeEstimate& ttft) {
+    return JudgeSlo(slo, Of(ttft, kUnbanded, kUnbanded)).verdict;
+  };
   EXPECT_EQ(verdict(Time(0.3, 0.2, 1)), Verdict::kFeasible);
   EXPECT_EQ(verdict(Time(0.3, 0.2, 1.1)), Verdict::kMarginal);
   EXPECT_EQ(verdict(Time(1.2, 1, 2)), Verdict::kMarginal);
@@ -67,18 +73,45 @@ TEST(JudgeSloTest, ByBandItsEndsDecide) {
 TEST(JudgeSloTest, OfSeveralBoundsTheWorstCounts) {
   const Slo slo{.max_ttft = Seconds(1), .max_tpot = Seconds(1), .max_e2e = Seconds(1), .decide_by = DecideBy::kBand};
   const TimeEstimate met = Time(0.3, 0.2, 0.4), marginal = Time(0.9, 0.5, 2), missed = Time(3, 2, 4);
-  EXPECT_EQ(JudgeSlo(slo, met, met, met).verdict, Verdict::kFeasible);
-  EXPECT_EQ(JudgeSlo(slo, met, marginal, met).verdict, Verdict::kMarginal);
-  EXPECT_EQ(JudgeSlo(slo, marginal, kUnbanded, met).verdict, Verdict::kUnknown);
-  EXPECT_EQ(JudgeSlo(slo, marginal, kUnbanded, missed).verdict, Verdict::kInfeasible);
-  EXPECT_EQ(JudgeSlo(slo, met, marginal, missed).probability, ProbabilityWithin(*missed.band, Seconds(1)));
+  EXPECT_EQ(JudgeSlo(slo, Of(met, met, met)).verdict, Verdict::kFeasible);
+  EXPECT_EQ(JudgeSlo(slo, Of(met, marginal, met)).verdict, Verdict::kMarginal);
+  EXPECT_EQ(JudgeSlo(slo, Of(marginal, kUnbanded, met)).verdict, Verdict::kUnknown);
+  EXPECT_EQ(JudgeSlo(slo, Of(marginal, kUnbanded, missed)).verdict, Verdict::kInfeasible);
+  EXPECT_EQ(JudgeSlo(slo, Of(met, marginal, missed)).probability, ProbabilityWithin(*missed.band, Seconds(1)));
   // A metric without a band: the probability is not known, whatever comes after it.
-  EXPECT_FALSE(JudgeSlo(slo, met, kUnbanded, met).probability.has_value());
-  EXPECT_FALSE(JudgeSlo(slo, kUnbanded, met, met).probability.has_value());
+  EXPECT_FALSE(JudgeSlo(slo, Of(met, kUnbanded, met)).probability.has_value());
+  EXPECT_FALSE(JudgeSlo(slo, Of(kUnbanded, met, met)).probability.has_value());
+}
+
+// A percentile is bounded beside means. Its band is that of its mean, 0.5 to 2 times it.
+TEST(JudgeSloTest, PercentilesAreJudgedByTheirOwnTimes) {
+  Estimate estimate = Of(Time(1, 0.5, 2), Time(0.02, 0.01, 0.04), Time(5, 2.5, 10));
+  estimate.percentiles = Percentiles{.ttft = SimulatedTimes{.p50 = {0.9}, .p90 = {2}, .p95 = {3}, .p99 = {4}},
+                                     .itl = SimulatedTimes{.p99 = {0.2}}};
+  const auto judge = [&](ServedTime time, Percentile percentile, double allowed, DecideBy by = DecideBy::kPoint) {
+    return JudgeSlo({.decide_by = by, .percentiles = {{time, percentile, Seconds(allowed)}}}, estimate);
+  };
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP50, 1).verdict, Verdict::kFeasible);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP90, 1).verdict, Verdict::kInfeasible);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP90, 1).headroom, -1);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP95, 3).headroom, 0);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP99, 8, DecideBy::kBand).verdict, Verdict::kFeasible);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP99, 7.9, DecideBy::kBand).verdict, Verdict::kMarginal);
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP99, 1.9, DecideBy::kBand).verdict, Verdict::kInfeasible);
+  EXPECT_NEAR(*judge(ServedTime::kItl, Percentile::kP99, 0.4).probability, 0.9, 1e-12);  // TPOT's band, ten times
+  EXPECT_EQ(judge(ServedTime::kE2e, Percentile::kP50, 1).verdict, Verdict::kUnknown);    // none is found
+  EXPECT_FALSE(judge(ServedTime::kE2e, Percentile::kP50, 1).headroom.has_value());
+  estimate.percentiles.reset();
+  EXPECT_EQ(judge(ServedTime::kTtft, Percentile::kP50, 1).verdict, Verdict::kUnknown);
+}
+
+TEST(JudgeSloTest, ABoundNamesItsField) {
+  EXPECT_EQ((SloBound{.time = ServedTime::kTpot}).Name(), "max_tpot_seconds");
+  EXPECT_EQ((SloBound{.time = ServedTime::kItl, .percentile = Percentile::kP95}).Name(), "max_itl_p95_seconds");
 }
 
 TEST(JudgeSloTest, WithoutABoundNothingIsSaid) {
-  const SloVerdict verdict = JudgeSlo({}, Time(1, 1, 1), kUnbanded, kUnbanded);
+  const SloVerdict verdict = JudgeSlo({}, Of(Time(1, 1, 1), kUnbanded, kUnbanded));
   EXPECT_EQ(verdict, SloVerdict());
 }
 
