@@ -16,7 +16,7 @@ WHOLE = "#bbbbbb"  # of a phase whose method gives no parts
 def waterfall(reply: Union[v1.EstimateResponse, v1.Estimate], ax: Optional[Axes] = None) -> Axes:
     """Where the time of one estimate goes, from arrival to the last token: a bar for each part of prefill and decode,
     each beginning where the one before it ends."""
-    estimate = getattr(reply, "estimate", reply)
+    estimate = reply.estimate if isinstance(reply, v1.EstimateResponse) else reply
     ax = ax or matplotlib.pyplot.subplots(figsize=(8, 4), layout="constrained")[1]
     labels: list[str] = []
     end = 0.0
@@ -25,7 +25,7 @@ def waterfall(reply: Union[v1.EstimateResponse, v1.Estimate], ax: Optional[Axes]
         end += seconds
         labels.append(f"{label}, {_text(seconds)}")
     ax.axvline(estimate.ttft.seconds, color="black", linewidth=0.8, linestyle="--")
-    ax.annotate(f" TTFT {_text(estimate.ttft.seconds)}", (estimate.ttft.seconds, -0.45), va="bottom")
+    ax.annotate(f" TTFT {_text(estimate.ttft.seconds)}", (estimate.ttft.seconds, 0), va="center")
     ax.set_yticks(range(len(labels)), labels)
     ax.invert_yaxis()
     ax.set_xlabel("seconds from arrival")
