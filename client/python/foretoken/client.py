@@ -56,8 +56,8 @@ class Client:
         max_attempts: of a call that got UNAVAILABLE and is safe to repeat.
         """
         self._timeout, self._sweep_timeout, self._attempts = timeout, sweep_timeout, max_attempts
-        self._metadata = [(key, value) for key, value in (
-            ("authorization", f"Bearer {token}" if token else None), ("foretoken-author", author)) if value]
+        self._metadata = tuple((key, value) for key, value in (
+            ("authorization", f"Bearer {token}" if token else None), ("foretoken-author", author)) if value)
         self._channel = _channel(target or os.environ.get("FORETOKEN_SERVER") or "127.0.0.1:50051",
                                  ca_file, cert_file, key_file)
 
