@@ -4,7 +4,7 @@ A block after a line "`NAME`:" is a file. Lines "$ ..." of a block are commands;
 end or to a line "...", or nothing where the page shows none. A line "`NAME` is there already:" shows a file that an
 earlier command made.
 
-    first_call.py [SECTION...]             follows the page and tells the time of each section; says what differs
+    first_call.py [SECTION...]             follows the page; tells the time to each first answer, and what differs
     first_call.py --update [SECTION...]    writes what the commands print into the page
 """
 
@@ -43,10 +43,13 @@ class Follower:
     def __init__(self, server, folder, skip=None, replace=()):
         self.server, self.folder, self.skip = server, folder, skip
         self.replace = [(ADDRESS, server.address), *replace]
+        self.began = 0.0
         self.differences = []
+        self.first_answer_seconds = None
 
     def follow(self, text):
         """Does what the section says; its text with what the commands print now."""
+        self.began = time.monotonic()
         done = []
         end = 0
         for match in sorted([*FILE.finditer(text), *BLOCK.finditer(text)], key=lambda match: match.start()):
@@ -74,6 +77,8 @@ class Follower:
                               text=True, timeout=500, check=False,
                               env={**os.environ, "FORETOKEN": ROOT, "FORETOKEN_SERVER": self.server.address})
         printed = done.stdout.replace(self.server.address, ADDRESS)
+        if shown and self.first_answer_seconds is None:
+            self.first_answer_seconds = time.monotonic() - self.began
         if done.returncode:
             self.differences.append(f"$ {command}\nends with {done.returncode}:\n{printed}{done.stderr}")
         elif shown and as_shown(printed, shown) != shown:
@@ -94,19 +99,17 @@ def as_shown(printed, shown):
 
 
 def follow(name, text, update=False, **stand_ins):
-    """Follows a section in a folder of its own: the seconds that it took, and what differs from the page."""
+    """Follows a section in a folder of its own: the seconds to its first answer, and what differs from the page."""
     build = [("$FORETOKEN/build/release", BINARY_DIR)]
     with ServerProcess(store="memory:") as server, tempfile.TemporaryDirectory(prefix="first-call-") as folder:
         follower = Follower(server, folder, stand_ins.get("skip"), [*build, *stand_ins.get("replace", ())])
-        began = time.monotonic()
         now = follower.follow(text)
-        seconds = time.monotonic() - began
     if update:
         whole = page().replace(text, now)
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(whole)
         follower.differences = [one for one in follower.differences if "ends with" in one]
-    return seconds, follower.differences
+    return follower.first_answer_seconds, follower.differences
 
 
 def main(arguments):
@@ -117,7 +120,7 @@ def main(arguments):
         if wanted and name not in wanted:
             continue
         seconds, differences = follow(name, text, update)
-        print(f"{name}: {seconds:.0f} s" + "".join(f"\n{one}" for one in differences), flush=True)
+        print(f"{name}: first answer after {seconds or 0:.0f} s" + "".join(f"\n{one}" for one in differences), flush=True)
         failed = failed or bool(differences)
     return failed
 
