@@ -47,7 +47,9 @@ def oldest_protobuf(package):
 class BuildWithMessages(build_py):
     def run(self):
         super().run()
-        shutil.copytree(MESSAGES, pathlib.Path(self.build_lib) / "foretoken" / "v1", dirs_exist_ok=True)
+        messages = pathlib.Path(self.build_lib) / "foretoken" / "v1"
+        shutil.rmtree(messages, ignore_errors=True)  # of an earlier build
+        shutil.copytree(MESSAGES, messages)
 
 
 with tempfile.TemporaryDirectory() as scratch:
