@@ -80,8 +80,9 @@ class Asking(unittest.TestCase):
         self.assertTrue(largest.satisfied)
         self.assertEqual(largest.binding_constraint, v1.CONSTRAINT_MAX_TPOT)
         cheapest = self.client.solve("llama-3.1-8b", solve_for="hardware", **ASKED, candidates=[
-            {"hardware": "nvidia-l4", "price_per_device_hour": 9.0}, {"hardware": H100, "price_per_device_hour": 1.0}])
-        self.assertEqual(cheapest.value, 1)
+            {"hardware": "nvidia-l4", "price_per_device_hour": 9.0},
+            {"hardware": H100, "tp": 2, "price_per_device_hour": 1.0}])
+        self.assertEqual((cheapest.value, cheapest.estimate.devices), (1, 2))
 
     def test_simulate(self):
         reply = self.client.simulate("llama-3.1-8b", H100, batching_policy="continuous", request_rate_per_second=2.0,

@@ -45,6 +45,11 @@ class Keywords(unittest.TestCase):
                    if len(paths) > 1}
         self.assertEqual(sorted(several), ["max_num_seqs"])
 
+    def test_the_requests_own_field_comes_first(self):
+        self.assertEqual(self.request(v1.HardwareCandidate, price_per_device_hour=2).strip(), "price_per_device_hour: 2.0")
+        with self.assertRaisesRegex(TypeError, "allowed: deployment__scheduler or simulation__scheduler"):
+            self.request(v1.SimulateRequest, scheduler="mixed")
+
     def test_what_the_api_does_not_have_is_refused(self):
         for fields, error, want in (
                 ({"promt_tokens": 1}, TypeError, "unknown keyword 'promt_tokens'; near: prompt_tokens"),

@@ -7,6 +7,7 @@ import grpc
 import numpy
 
 import foretoken
+from foretoken import frame, v1
 from support.replicas import metric, wait_until
 from support.server_process import ServerProcess
 
@@ -86,6 +87,25 @@ class Sweep(unittest.TestCase):
             self.large(timeout=0.1)
         self.assertIs(refused.exception.code, grpc.StatusCode.DEADLINE_EXCEEDED)
         self.assertLess(time.monotonic() - began, 5)
+
+    def test_a_stream_that_is_cut_is_an_error(self):
+        for messages, told in (([], "does not begin with a header"),
+                               ([v1.SweepResponse(header=v1.SweepHeader(total_points=1))], "ended without a summary")):
+            class Stream:
+                def __init__(self, messages):
+                    self._messages = iter(messages)
+
+                def __iter__(self):
+                    return self._messages
+
+                def __next__(self):
+                    return next(self._messages)
+
+                def cancel(self):
+                    pass
+
+            with self.subTest(told), self.assertRaisesRegex(foretoken.Error, told + " \\(DATA_LOSS\\)"):
+                frame.Reader(Stream(messages)).read([], None)
 
     def test_nobody_there(self):
         with foretoken.Client("127.0.0.1:1", max_attempts=2) as client, self.assertRaises(foretoken.Error) as refused:

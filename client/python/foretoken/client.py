@@ -80,11 +80,14 @@ class Client:
         """Percentiles under random arrivals and lengths: the engine's scheduler, step by step."""
         return self._ask("Simulate", model, hardware, fields, timeout)
 
-    def solve(self, model: Named = None, hardware: Named = None, *, timeout: Optional[float] = None,
+    def solve(self, model: Named = None, hardware: Named = None, *,
+              candidates: Iterable[Union[Mapping[str, Any], v1.HardwareCandidate]] = (), timeout: Optional[float] = None,
               **fields: Any) -> v1.SolveResponse:
         """The largest or smallest value that meets the SLO: solve_for="batch_size", "request_rate", "prompt_tokens",
-        "tensor_parallel", or "hardware" among `candidates`."""
-        return self._ask("Solve", model, hardware, fields, timeout)
+        "tensor_parallel", or "hardware" among `candidates`, which are as those of batch_estimate."""
+        request = self._request("Solve", model, hardware, fields)
+        _add_candidates(request, candidates)
+        return self._send(METHODS["Solve"], request, timeout)
 
     def batch_estimate(self, model: Named = None, hardware: Named = None, *,
                        candidates: Iterable[Union[Mapping[str, Any], v1.Candidate]], timeout: Optional[float] = None,
@@ -95,11 +98,7 @@ class Client:
         A result has an estimate or a status: `result.HasField("estimate")`, else Error(result.status).
         `rank_by="ttft"` also answers `ranking`."""
         request = self._request("BatchEstimate", model, hardware, fields)
-        for candidate in candidates:
-            if isinstance(candidate, Message):
-                request.candidates.add().CopyFrom(candidate)
-            else:
-                _vary(request.candidates.add(), request.base, candidate)
+        _add_candidates(request, candidates)
         return self._send(METHODS["BatchEstimate"], request, timeout)
 
     def sweep(self, model: Any = None, hardware: Any = None, *, progress: Optional[Callable[[float], object]] = None,
@@ -154,6 +153,14 @@ class Client:
                       or bool(getattr(request, "request_id", "")))
         return with_retry(lambda left: call(request, timeout=left, metadata=self._metadata),
                           self._attempts if repeatable else 1, self._timeout if timeout is None else timeout)
+
+
+def _add_candidates(request: Any, candidates: Iterable[Any]) -> None:
+    for candidate in candidates:
+        if isinstance(candidate, Message):
+            request.candidates.add().CopyFrom(candidate)
+        else:
+            _vary(request.candidates.add(), request.base, candidate)
 
 
 def _vary(candidate: Any, base: Any, fields: Mapping[str, Any]) -> None:

@@ -71,7 +71,10 @@ class Reader:
 
     def __init__(self, call: Any):
         self._call = call
-        self._header = next(call).header
+        first = next(call, None)
+        if first is None or not first.HasField("header"):
+            raise _cut("the sweep does not begin with a header")
+        self._header = first.header
 
     def read(self, axes: list[Axis], progress: Optional[Callable[[float], object]]) -> pandas.DataFrame:
         """The rest of the stream. Whatever ends it early cancels the call."""
@@ -88,7 +91,11 @@ class Reader:
             raise error_of(failure) from failure
         finally:
             self._call.cancel()
-        raise Error(status_pb2.Status(code=grpc.StatusCode.DATA_LOSS.value[0], message="the sweep ended without a summary"))
+        raise _cut("the sweep ended without a summary")
+
+
+def _cut(message: str) -> Error:
+    return Error(status_pb2.Status(code=grpc.StatusCode.DATA_LOSS.value[0], message=message))
 
 
 class Points:

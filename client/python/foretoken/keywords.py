@@ -1,7 +1,7 @@
 """Keywords become fields of a request, by its descriptor: no list of fields is kept here.
 
-A name is that of a field of the request, of its scenario, or of one of the scenario's parts (PARTS). Names that mean
-several fields are refused, and take a path instead: deployment__max_num_seqs. A path also leads into what has no short
+A name is that of a field of the request, else of its scenario, or of one of the scenario's parts (PARTS). Names that mean
+several of these are refused, and take a path instead: deployment__max_num_seqs. A path also leads into what has no short
 names: speculative_decoding__draft_tokens.
 """
 
@@ -53,6 +53,8 @@ def path_of(descriptor: Descriptor, keyword: str) -> Path:
     paths = names.get(first, [])
     if not paths:
         raise TypeError(f"unknown keyword {keyword!r}{near(keyword, [*names, *SHORT])}")
+    if (first,) in paths:  # the request's own fields come first
+        paths = [(first,)]
     if len(paths) > 1:
         told = " or ".join("__".join(path[-2:]) for path in paths)
         raise TypeError(f"keyword {keyword!r} means several fields; allowed: {told}")
