@@ -40,6 +40,9 @@ func Rank(ctx context.Context, estimator v1.EstimatorServiceClient, base *v1.Sce
 	}
 	choices := make([]Choice, 0, len(order))
 	for _, i := range order {
+		if i < 0 || int(i) >= len(candidates) {
+			return nil, fmt.Errorf("the ranking has index %d of %d candidates", i, len(candidates))
+		}
 		result := reply.Results[i]
 		choice := Choice{Index: int(i), Candidate: candidates[i], Estimate: result.GetEstimate()}
 		if choice.Estimate == nil {
