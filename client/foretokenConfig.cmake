@@ -1,6 +1,18 @@
-# find_package(foretoken): the client library foretoken::client and the messages foretoken::proto.
+# find_package(foretoken): the client library foretoken::client and the messages foretoken::proto. With COMPONENTS
+# estimator also foretoken::estimator, the same estimates in the caller's own process.
 include(CMakeFindDependencyMacro)
 find_dependency(Protobuf)
 find_dependency(gRPC CONFIG)
 find_dependency(absl CONFIG)
 include(${CMAKE_CURRENT_LIST_DIR}/foretokenTargets.cmake)
+if("estimator" IN_LIST foretoken_FIND_COMPONENTS)
+  find_dependency(Eigen3 CONFIG)
+  find_dependency(OpenSSL)
+  find_dependency(SQLite3)
+  find_dependency(prometheus-cpp CONFIG)
+  include(${CMAKE_CURRENT_LIST_DIR}/foretokenEstimatorTargets.cmake OPTIONAL RESULT_VARIABLE foretoken_estimator_FOUND)
+  if(NOT foretoken_estimator_FOUND AND foretoken_FIND_REQUIRED_estimator)
+    set(foretoken_FOUND FALSE)
+    set(foretoken_NOT_FOUND_MESSAGE "the component estimator is not installed: cmake --install ... --component estimator")
+  endif()
+endif()

@@ -15,6 +15,7 @@ RUN deploy/install-packages build && rm -rf /var/lib/apt/lists/*
 COPY CMakeLists.txt CMakePresets.json ./
 COPY proto proto
 COPY text text
+COPY local local
 COPY estimator estimator
 COPY catalogs catalogs
 COPY server server

@@ -22,7 +22,7 @@ ORDER = {
     "server/rpc": ("wire", "estimate", "sweep", "solve", "simulate", "register", "catalog", ""),
     "client/cli": ("terminal", "text", "scenario", "huggingface", "validation", "import", "profile", "entries", "commands", ""),
 }
-PRODUCT = ("text", "estimator", "server", "client")
+PRODUCT = ("text", "estimator", "server", "client", "local")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 

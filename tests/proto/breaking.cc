@@ -118,13 +118,29 @@ void CheckService(const pb::ServiceDescriptor& old_service, const Api& current, 
   for (int i = 0; i < old_service.method_count(); ++i) CheckRpc(*old_service.method(i), *service, faults);
 }
 
+// Options that decide how stubs are named: who imports stubs by these names has to change with them.
+void CheckFileOptions(const pb::FileDescriptor& old_file, const pb::FileDescriptor& file, Faults& faults) {
+  const pb::FileOptions& before = old_file.options();
+  const pb::FileOptions& after = file.options();
+  const auto files = [](const pb::FileOptions& options) { return options.java_multiple_files() ? "many" : "one"; };
+  CheckSame("FILE_SAME_GO_PACKAGE", file.name(), before.go_package(), after.go_package(), faults);
+  CheckSame("FILE_SAME_JAVA_PACKAGE", file.name(), before.java_package(), after.java_package(), faults);
+  CheckSame("FILE_SAME_JAVA_MULTIPLE_FILES", file.name(), files(before), files(after), faults);
+  CheckSame("FILE_SAME_JAVA_OUTER_CLASSNAME", file.name(), before.java_outer_classname(), after.java_outer_classname(),
+            faults);
+  CheckSame("FILE_SAME_OBJC_CLASS_PREFIX", file.name(), before.objc_class_prefix(), after.objc_class_prefix(), faults);
+}
+
 }  // namespace
 
 Faults CheckBreaking(const Api& baseline, const Api& current) {
   Faults faults;
   for (const pb::FileDescriptor* file : baseline.files) {
-    if (current.pool->FindFileByName(file->name()) == nullptr) {
+    const pb::FileDescriptor* now = current.pool->FindFileByName(file->name());
+    if (now == nullptr) {
       faults.push_back({"FILE_NO_DELETE", file->name(), "is gone"});
+    } else {
+      CheckFileOptions(*file, *now, faults);
     }
     for (const pb::Descriptor* message : MessagesOf(*file)) CheckMessage(*message, current, faults);
     for (const pb::EnumDescriptor* type : EnumsOf(*file)) CheckEnum(*type, current, faults);

@@ -117,6 +117,11 @@ TEST(Breaking, ServicesAndFiles) {
        before,
        messages + "service S { rpc R(A) returns (stream B); }",
        {"RPC_SAME_SERVER_STREAMING"}},
+      {"Go package", "option go_package = \"a\";", "option go_package = \"b\";", {"FILE_SAME_GO_PACKAGE"}},
+      {"Java package", "", "option java_package = \"b\";", {"FILE_SAME_JAVA_PACKAGE"}},
+      {"Java files", "", "option java_multiple_files = true;", {"FILE_SAME_JAVA_MULTIPLE_FILES"}},
+      {"Java class", "", "option java_outer_classname = \"B\";", {"FILE_SAME_JAVA_OUTER_CLASSNAME"}},
+      {"Objective-C", "", "option objc_class_prefix = \"B\";", {"FILE_SAME_OBJC_CLASS_PREFIX"}},
   };
   for (const Case& c : kCases) EXPECT_THAT(BrokenBy(c), UnorderedElementsAreArray(c.want)) << c.name;
 

@@ -1,6 +1,7 @@
 #include "tests/proto/lint.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
 #include "tests/paths.h"
@@ -8,6 +9,7 @@
 namespace foretoken::api {
 namespace {
 
+using testing::EndsWith;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAreArray;
@@ -26,6 +28,30 @@ TEST(Lint, TheApiKeepsTheHouseRules) { EXPECT_THAT(CheckHouse(ReadApi(Descriptor
 
 TEST(Lint, EveryFileOfTheApiIsInTheDescriptorSet) {
   EXPECT_THAT(ReadApi(DescriptorSetPath()).files, SizeIs(FORETOKEN_PROTO_FILES));
+}
+
+// Without these each user has to state them, file by file, and two who do so differently cannot link their stubs.
+TEST(Lint, EveryFileNamesItsStubsInOtherLanguages) {
+  for (const google::protobuf::FileDescriptor* file : ReadApi(DescriptorSetPath()).files) {
+    const google::protobuf::FileOptions& options = file->options();
+    EXPECT_EQ(options.go_package(), "github.com/foretoken/foretoken/client/go/foretoken/v1;foretokenv1")
+        << file->name();
+    EXPECT_EQ(options.java_package(), "com.foretoken.v1") << file->name();
+    EXPECT_TRUE(options.java_multiple_files()) << file->name();
+    EXPECT_THAT(options.java_outer_classname(), EndsWith("Proto")) << file->name();
+    EXPECT_EQ(options.objc_class_prefix(), "FTK") << file->name();
+  }
+}
+
+// A stub of google.rpc under another name than everybody's is "registered twice" beside gRPC's own.
+TEST(Lint, GoogleRpcKeepsItsOwnNames) {
+  const Api api = ReadApi(DescriptorSetPath());
+  const auto go_package = [&api](const std::string& name) {
+    return api.pool->FindFileByName(name)->options().go_package();
+  };
+  EXPECT_EQ(go_package("google/rpc/status.proto"), "google.golang.org/genproto/googleapis/rpc/status;status");
+  EXPECT_EQ(go_package("google/rpc/error_details.proto"),
+            "google.golang.org/genproto/googleapis/rpc/errdetails;errdetails");
 }
 
 // ---- Each rule can fail: a snippet that breaks exactly it

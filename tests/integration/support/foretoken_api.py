@@ -39,10 +39,12 @@ class Api:
         with open(descriptor_set_path, "rb") as file:
             for proto in descriptor_pb2.FileDescriptorSet.FromString(file.read()).file:
                 self.pool.Add(proto)
-        self._factory = message_factory.MessageFactory(self.pool)
+        # MessageFactory is gone from newer protobuf, and GetMessageClass not yet in Debian's.
+        self._class_of = (getattr(message_factory, "GetMessageClass", None)
+                          or message_factory.MessageFactory(self.pool).GetPrototype)
 
     def message_class(self, full_name):
-        return self._factory.GetPrototype(self.pool.FindMessageTypeByName(full_name))
+        return self._class_of(self.pool.FindMessageTypeByName(full_name))
 
     def method(self, path):
         """The descriptor of "EstimatorService/Estimate"."""
@@ -56,7 +58,7 @@ class Api:
 
     def build(self, descriptor, fields):
         """A message from Python values; enums by name, NaN and infinity as floats."""
-        message = self._factory.GetPrototype(descriptor)()
+        message = self._class_of(descriptor)()
         for name, value in fields.items():
             self._set(message, descriptor.fields_by_name[name], value)
         return message
