@@ -110,6 +110,8 @@ constexpr EstimateColumn kColumns[] = {
     {"calibration_age_seconds", "calibration_age"},
     {"live_load_age_seconds", "live_load_age"},
     {"slo_probability", "slo_verdict.probability"},
+    {"state_bytes_per_sequence", "memory.state_bytes_per_sequence"},
+    {"prefill_state_bytes_per_sequence", "disaggregated_use.prefill_memory.state_bytes_per_sequence"},
 };
 
 std::string ScalarText(const Message& message, const FieldDescriptor& field) {

@@ -45,6 +45,8 @@ double OptionalMemoryOf(const Estimate& e) {
   return e.memory ? Value((*e.memory).*kField) : kUnknown;
 }
 
+double StateBytes(const Estimate& e) { return e.memory ? Value(e.memory->state_per_sequence) : kUnknown; }
+
 template <double Throughput::*kField>
 double ThroughputOf(const Estimate& e) {
   return e.throughput.*kField;
@@ -202,6 +204,8 @@ constexpr MetricRow kRows[] = {
     {v1::METRIC_PREFILL_KV_BYTES_PER_TOKEN, PerPoint(PrefillPoolOf<&MemoryUse::kv_per_token>)},
     {v1::METRIC_PREFILL_COMPUTE_BOUND_BATCH, PerPoint(PrefillPoolOf<&MemoryUse::compute_bound_batch>)},
     {v1::METRIC_SLO_PROBABILITY, PerPoint(Probability)},
+    {v1::METRIC_STATE_BYTES_PER_SEQUENCE, Shared(StateBytes)},
+    {v1::METRIC_PREFILL_STATE_BYTES_PER_SEQUENCE, PerPoint(PrefillPoolOf<&MemoryUse::state_per_sequence>)},
 };
 
 // How many rows a metric has.
