@@ -31,8 +31,15 @@ constexpr Case kCases[] = {
     {"qwen3.5-397b-a17b", 396'346'350'336, 30'720, 192'061'440},
     // 16 of 64 layers: 2 x 4 x 256. 48 layers with 48 value heads: between 140 and 160 MiB, as others find.
     {"qwen3.5-27b", 26'895'998'464, 65'536, 153'944'064},
+    // 8 of 32 layers: 2 x 4 x 256. 24 layers with 32 value heads.
+    {"qwen3.5-9b", 8'953'803'264, 32'768, 51'511'296},
+    // 12 of 48 layers: 2 x 2 x 256. 36 layers with 64 value heads.
+    {"qwen3.5-122b-a10b", 122'111'526'912, 24'576, 153'649'152},
     // 6 of 52 layers: 2 x 2 x 128. 23 layers: 64 x 128 x 64 x 4 + 3 x (2 x 8 x 128 + 64 x 64) x 2.
     {"nemotron-3-nano-30b-a3b", 31'577'940'288, 6'144, 49'082'368},
+    // As the safetensors of its checkpoint have: 123,611,033,088 without 2,942,324,736 of multi-token prediction and the
+    // 512 biases of that layer's router.
+    {"nemotron-3-super-120b-a12b", 120'668'707'840, 8'192, 170'229'760},
     // 10 of 118 layers: 2 x 8 x 128. 54 layers: 256 x 256 x 64 x 4 + 3 x (2 x 8 x 256 + 256 x 64) x 2.
     {"nemotron-h-56b", 56'324'350'464, 40'960, 912'605'184},
     // 7 of 27 layers: 512 + 64. 20 layers: 32 x 128 x 128 x 4 + 3 x 3 x 32 x 128 x 2.
@@ -75,6 +82,16 @@ TEST(PublishedModelsTest, CheckpointsAddAModuleForMultiTokenPrediction) {
   const ParameterCounts of = CountParameters(glm);
   const double layer = of.attention / 78 + 256 * of.expert + of.shared_experts_per_layer + of.router_per_layer;
   EXPECT_EQ(of.Total() + layer + 2 * 6144 + 2 * 6144.0 * 6144 + 3 * 6144, 753'864'139'008);
+}
+
+// The published checkpoint has 19,306,216,416 bytes: 2 a parameter, of which 456,010,480 are of the vision tower, and 4
+// for the decays and norms of recurrent layers.
+TEST(PublishedModelsTest, TheCheckpointOfQwen3_5_9B) {
+  const ParameterCounts counts = CountParameters(ById("qwen3.5-9b"));
+  const double d = 4096;
+  const double prediction = counts.attention / 8 + counts.dense_mlp_per_layer + 2 * d + 2 * d * d + 3 * d;
+  const double in_fp32 = 24 * (32 + 128);
+  EXPECT_EQ(2 * (counts.Total() + prediction + 456'010'480 + in_fp32), 19'306'216'416);
 }
 
 // A million tokens of DeepSeek-V4-Pro take 9.62 GiB in bf16, as published, where the indexer's keys are in bf16 too:
