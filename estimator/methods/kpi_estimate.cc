@@ -28,10 +28,12 @@ KpiLoad LoadOf(const Scenario& scenario) {
   double context = w.keeps_kv_cache() ? static_cast<double>(w.prompt_tokens) + w.output_tokens : 0;
   if (model.max_position_embeddings) context = std::min<double>(context, *model.max_position_embeddings);
   const double parameters = CountParameters(model).Active();
+  const Dtype kv_dtype = scenario.deployment.kv_cache_dtype;
+  const Bytes state = w.keeps_kv_cache() ? StateBytesPerSequence(model, kv_dtype) : Bytes(0);
   return {.parameters = parameters,
           .weights = parameters * BytesPerElement(scenario.deployment.weight_dtype),
-          .kv_bytes = context * KvBytesPerToken(model, scenario.deployment.kv_cache_dtype),
-          .kv_elements = context * model.num_hidden_layers * KvElementsPerTokenAndLayer(model),
+          .kv_bytes = context * KvBytesPerToken(model, kv_dtype) + state,
+          .kv_elements = context * KvElementsPerToken(model),
           .write_back = w.kv_cache_written_back ? CacheWriteBack::kWholeCache : CacheWriteBack::kRingBuffer};
 }
 

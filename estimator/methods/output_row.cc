@@ -45,16 +45,17 @@ FORETOKEN_WIDE_VECTORS void FillTimes(RowTimes row, OutputBlock& b) {
 // KvPerSequence of every point.
 FORETOKEN_WIDE_VECTORS void FillKv(const Shard& shard, double prompt, OutputBlock& b) {
   std::fill_n(b.kv_per_sequence.begin(), b.count, 0.0);
-  for (const AttentionGroup group : shard.attention) {
+  for (const AttentionGroup& group : shard.attention) {
     for (int i = 0; i < b.count; ++i) {
-      b.kv_per_sequence[i] += group.layers * KeptTokens(group, prompt + b.output_tokens[i]);
+      b.kv_per_sequence[i] += group.layers * group.kv_share * KeptTokens(group, prompt + b.output_tokens[i]);
     }
   }
-  for (int i = 0; i < b.count; ++i) b.kv_per_sequence[i] = KvOfTokens(shard, b.kv_per_sequence[i]).value();
+  const double state = shard.state_per_sequence.value();
+  for (int i = 0; i < b.count; ++i) b.kv_per_sequence[i] = KvOfTokens(shard, b.kv_per_sequence[i]).value() + state;
 }
 
 // Adds the KV cache of a layer group that the mean decode step of every point reads.
-FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, AttentionGroup group, double read, double prompt,
+FORETOKEN_WIDE_VECTORS void AddKvRead(const StepModel& model, const AttentionGroup& group, double read, double prompt,
                                       const OutputBlock& b, double* __restrict out) {
   for (int i = 0; i < b.count; ++i) {
     const double seen = read * MeanSeen(group, DecodeSteps(prompt, b.output_tokens[i]));
@@ -140,7 +141,12 @@ void OutputRow::Mbu(const OutputBlock& block, double* out) const {
   for (const AttentionGroup& group : model_->shard.attention) {
     AddKvRead(*model_, group, served_.read, scenario_.workload.prompt_tokens, block, out);
   }
+  if (model_->shard.indexer) {
+    AddKvRead(*model_, IndexKeys(model_->shard), served_.read, scenario_.workload.prompt_tokens, block, out);
+  }
+  const double states = StateRead(*model_, served_.read).value();
   for (int i = 0; i < block.count; ++i) {
+    out[i] += states;
     out[i] =
         ModelBandwidthUtilization(weights_read_, Bytes(out[i]), Seconds(block.tpot[i]), model_->machine.memory_peak);
   }

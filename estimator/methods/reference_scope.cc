@@ -38,6 +38,7 @@ MemoryUse UseOf(const Scenario& scenario, const Capacity& capacity) {
       .kv_tokens_capacity = TokensThatFit(for_cache, capacity.weights, capacity.kv_per_token),
       .kv_per_token = KvBytesPerToken(*scenario.model, scenario.deployment.kv_cache_dtype),
       .compute_bound_batch = BatchInBalance(scenario),
+      .state_per_sequence = StateOf(scenario),
   };
 }
 

@@ -18,11 +18,14 @@ struct Reads {
 Reads StepReads(const StepModel& model, const RunningBatch& batch, const Steps& steps, double tokens = 1) {
   Reads reads{.weights = WeightsRead(model, batch.running, tokens)};
   const Steps of_others{.prompt = batch.others_context, .count = std::max(1.0, batch.share * steps.count)};
-  for (const AttentionGroup& group : model.shard.attention) {
+  const auto add = [&](const AttentionGroup& group) {
     double seen = batch.read * MeanSeen(group, steps);
     if (batch.others > 0) seen += batch.others * MeanSeen(group, of_others);
     reads.kv += KvReadOf(model, group, seen);
-  }
+  };
+  for (const AttentionGroup& group : model.shard.attention) add(group);
+  if (model.shard.indexer) add(IndexKeys(model.shard));
+  reads.kv += StateRead(model, batch.read + batch.others);
   return reads;
 }
 
@@ -57,11 +60,15 @@ Reads MeanReads(const Replica& replica, const Served& served, const Steps& steps
 }
 
 // The highest peak that a prefill computes at: attention and the LM head may run in a wider dtype than the other
-// matrix products, and on some devices that is the faster one.
+// matrix products, and on some devices that is the faster one. An indexer runs in 8 bits.
 FlopsPerSecond HighestPeak(const Hardware& hardware, const Placement& placement, const StepModel& model) {
   const Dtype activation = placement.activation_dtype;
   const Dtype dtype = ComputeDtype(Dtype::kBf16, activation);
-  const FlopsPerSecond peak = std::max(model.machine.matrix_peak, model.machine.expert_peak);
+  FlopsPerSecond peak = std::max(model.machine.matrix_peak, model.machine.expert_peak);
+  if (model.shard.indexer) {
+    const absl::StatusOr<Peak> narrow = PeakFor(hardware, Dtype::kFp8, nullptr);
+    if (narrow.ok()) peak = std::max(peak, narrow->rate);
+  }
   if (dtype == ComputeDtype(placement.weight_dtype, activation)) return peak;
   const absl::StatusOr<Peak> wide = PeakFor(hardware, dtype, nullptr);
   return wide.ok() ? std::max(peak, wide->rate) : peak;

@@ -13,11 +13,12 @@ namespace {
 
 constexpr int kLargestTensorParallel = 1024;
 
-// Two copies of the residual stream, and the wider of attention and MLP, are in memory at the same time.
+// Two copies of the residual stream, and the widest of attention, MLP and recurrence, are in memory at the same time.
 Bytes ActivationPerToken(const Shard& shard, const Scenario& scenario, double tokens) {
   const double attention = shard.heads * (shard.prefill_qk_dim + shard.prefill_v_dim) + shard.kv_elements;
   const double mlp = shard.mlp_matrices * shard.mlp_width;
-  Bytes bytes = (2 * shard.hidden + std::max(attention, mlp)) * shard.residual;
+  const double streams = 2 * shard.residual_streams * shard.hidden;
+  Bytes bytes = (streams + std::max({attention, mlp, shard.recurrent_width})) * shard.residual;
   if (scenario.deployment.attention_kernel == AttentionKernel::kNaive) {
     bytes += tokens * shard.heads * shard.residual;  // one row of attention scores
   }
@@ -55,7 +56,7 @@ int SmallestTensorParallel(Scenario scenario, const Machine& machine) {
 void AddModel(const Shard& shard, double tokens, Capacity& c) {
   c.weights += shard.weights_of_fullest_device;
   c.kv_per_sequence += KvPerSequence(shard, tokens);
-  c.kv_per_token += KvOfTokens(shard, shard.layers);
+  c.kv_per_token += KvOfTokens(shard, shard.kv_layers);
 }
 
 BatchBytes ActivationBytes(const Scenario& scenario, const Shard& shard) {

@@ -38,7 +38,8 @@ struct BatchBytes {
 // Tokens whose KV cache a layer group keeps for a sequence of `context` tokens, in whole blocks. REQUIRES: a whole
 // number below 2^31.
 inline double KeptTokens(const AttentionGroup& group, double context) {
-  const auto kept = static_cast<int>(group.window > 0 ? std::min(context, group.window) : context);
+  const bool windowed = group.window > 0 && !group.keeps_all;
+  const auto kept = static_cast<int>(windowed ? std::min(context, group.window) : context);
   return (kept + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
 }
 
@@ -47,11 +48,14 @@ inline Bytes KvOfTokens(const Shard& shard, double token_layers) {
   return token_layers * shard.fullest_stage * shard.kv_elements * shard.kv;
 }
 
-// KV cache that a device keeps for a sequence of `context` tokens. REQUIRES: a whole number below 2^31.
+// KV cache and states that a device keeps for a sequence of `context` tokens; without any, it keeps no state either.
+// REQUIRES: a whole number below 2^31.
 inline Bytes KvPerSequence(const Shard& shard, double context) {
   double token_layers = 0;
-  for (const AttentionGroup& group : shard.attention) token_layers += group.layers * KeptTokens(group, context);
-  return KvOfTokens(shard, token_layers);
+  for (const AttentionGroup& group : shard.attention) {
+    token_layers += group.layers * group.kv_share * KeptTokens(group, context);
+  }
+  return KvOfTokens(shard, token_layers) + (context > 0 ? shard.state_per_sequence : Bytes(0));
 }
 
 // The largest whole batch whose `bytes` fit in `room`. Each of the three terms of StepBudget is a line over the batch

@@ -49,7 +49,12 @@ DecodeCurve::DecodeCurve(const StepModel& model, double sequences, double tokens
       .decode_sequences = sequences, .decode_context = 0, .decode_tokens = tokens, .logits_rows = rows};
   fixed_ = DeviceTime(model, shape);
   for (const AttentionGroup& group : model.shard.attention) {
-    slopes_.push_back({group, DecodeAttention(model, group, sequences, 1, tokens).Parts(exponent_)});
+    slopes_.push_back({group, DecodeAttention(model, group, sequences, group.compression, tokens).Parts(exponent_)});
+  }
+  if (model.shard.indexer) {
+    const double compression = model.shard.indexer->compression;
+    slopes_.push_back(
+        {{.compression = compression}, DecodeIndexer(model, sequences, compression, tokens).Parts(exponent_)});
   }
   host_ = HostTime(model, shape);
 }
@@ -67,7 +72,8 @@ TimeParts DecodeCurve::Step(double context) const { return Finish(Device(context
 double DecodeCurve::NextWindow(double context) const {
   double next = kInfinity;
   for (const auto& [group, per_token] : slopes_) {
-    if (group.window > 0 && context <= group.window) next = std::min(next, group.window);
+    const double window = group.window * group.compression;
+    if (window > 0 && context <= window) next = std::min(next, window);
   }
   return next;
 }
@@ -109,8 +115,8 @@ TimeParts DecodeCurve::SumChunked(double first, double last, double window) cons
 DecodeCurve::Line DecodeCurve::LineAround(double context) const {
   Line line{.base = fixed_};
   for (const auto& [group, per_token] : slopes_) {
-    const bool grows = group.window <= 0 || context < group.window;
-    (grows ? line.slope : line.base) += grows ? per_token : per_token * group.window;
+    const bool grows = group.window <= 0 || context < group.window * group.compression;
+    (grows ? line.slope : line.base) += per_token * (grows ? 1 / group.compression : group.window);
   }
   return line;
 }

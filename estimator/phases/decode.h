@@ -54,7 +54,7 @@ class DecodeCurve {
   void Sums(double first, const double* last, int count, TimePartsColumns& sums) const;
 
  private:
-  // Attention of one layer group per token seen.
+  // Attention of one layer group per position seen, or the indexer's scores of one.
   struct Slope {
     AttentionGroup group;
     TimeParts per_token;

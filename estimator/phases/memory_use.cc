@@ -11,6 +11,14 @@ std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step
   return ComputeBoundBatch(step);
 }
 
+std::optional<Bytes> StateOf(const Scenario& scenario) {
+  Bytes state = StateBytesPerSequence(*scenario.model, scenario.deployment.kv_cache_dtype);
+  if (scenario.speculation) {
+    state += StateBytesPerSequence(*scenario.speculation->draft, scenario.speculation->deployment.kv_cache_dtype);
+  }
+  return state.value() > 0 ? std::optional(state) : std::nullopt;
+}
+
 // A step reads each distinct expert once, and none of the embedding.
 Bytes WeightsRead(const StepModel& model, double running, double tokens) {
   return StepWeights(model, {.decode_sequences = running, .decode_tokens = tokens, .logits_rows = running * tokens}) /
@@ -38,7 +46,8 @@ MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capac
                                                           .per_weight = model.shard.weight,
                                                           .kv_per_token = kv_per_token,
                                                           .peak = model.machine.matrix_peak,
-                                                          .bandwidth = model.machine.memory_peak})};
+                                                          .bandwidth = model.machine.memory_peak}),
+          .state_per_sequence = StateOf(scenario)};
 }
 
 }  // namespace foretoken

@@ -19,6 +19,9 @@ namespace foretoken {
 // models; and without a KV cache, because every step is then a prefill.
 std::optional<double> BalancedBatch(const Scenario& scenario, DecodeBalance step);
 
+// State per sequence of the model, and of the draft model if there is one; absent: they have none.
+std::optional<Bytes> StateOf(const Scenario& scenario);
+
 // Memory with the KV cache of `held` sequences of the workload on each replica, in a step of `running` sequences.
 MemoryUse MemoryOf(const Scenario& scenario, const StepModel& model, const Capacity& capacity, double held,
                    double running);
@@ -48,7 +51,21 @@ inline double MeanSeen(const AttentionGroup& group, const Steps& steps) {
 // cache of one layer group for `seen` tokens of all sequences together.
 Bytes WeightsRead(const StepModel& model, double running, double tokens = 1);
 inline Bytes KvReadOf(const StepModel& model, const AttentionGroup& group, double seen) {
-  return seen * DecodeAttentionCost(model, group, 1, 1, 1).bytes / model.shard.stages;
+  return seen * DecodeAttentionCost(model, group, 1, group.compression, 1).bytes / model.shard.stages;
+}
+
+// The indexer's keys as a layer group, of which KvReadOf tells what a step reads. REQUIRES: an indexer.
+inline AttentionGroup IndexKeys(const Shard& shard) {
+  const IndexerShard& indexer = *shard.indexer;
+  return {.layers = indexer.layers, .compression = indexer.compression, .kv_elements = indexer.key / shard.kv};
+}
+
+// Bytes that one decode step reads of what `sequences` keep beside their KV cache: states of recurrent layers, and
+// whatever the context.
+inline Bytes StateRead(const StepModel& model, double sequences) {
+  if (!model.shard.recurrence) return Bytes(0);
+  const RecurrenceShard& r = *model.shard.recurrence;
+  return sequences * r.layers * (r.state + r.convolution) / model.shard.stages;
 }
 
 }  // namespace foretoken

@@ -72,7 +72,8 @@ Seconds PrefixLoad(const StepModel& model, const Workload& workload, double sequ
   if (!workload.prefix_load) return Seconds(0);
   const Shard& shard = model.shard;
   const double tokens = sequences * workload.cached_prefix_tokens;
-  return tokens * shard.layers / shard.stages * shard.kv_elements * shard.kv / *workload.prefix_load;
+  const Bytes states = sequences / shard.stages / shard.fullest_stage * shard.state_per_sequence;
+  return (tokens * shard.kv_layers / shard.stages * shard.kv_elements * shard.kv + states) / *workload.prefix_load;
 }
 
 Seconds TakeInToken(const Efficiencies& efficiencies, const Workload& workload) {

@@ -55,6 +55,8 @@ MatrixFormat FormatOf(Dtype weight, Dtype activation) {
 // measurements under tests/validation of five engines from 2023 to 2025, with these shares held near their medians.
 // gemm, gemm_reuse and vector_reference together transfer that median of 0.71 from one device to another: of the round
 // values tried, these predicted held-out devices best (docs/model/decisions.md).
+// recurrence is the round value that predicts kernels of gated delta nets best, together with kv_read
+// (docs/model/step.md, "Recurrence").
 // gemm_half_rows, host_step, host_token and elementwise cannot be told from end-to-end times: they stay at plain
 // values. prefill_share is fitted to engines that mix prompts with decode steps (docs/model/decisions.md).
 const Efficiencies& GenericPrior() {
@@ -63,6 +65,7 @@ const Efficiencies& GenericPrior() {
       .prefill_attention = 0.5,
       .decode_attention = 0.25,
       .weight_read = 0.75,
+      .recurrence = 1.4,
       .kv_read = 0.82,
       .elementwise = 0.5,
       .link = 0.65,

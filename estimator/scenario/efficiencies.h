@@ -38,6 +38,7 @@ struct Efficiencies {
   double prefill_attention = 1;  // e_a, of the matrix peak
   double decode_attention = 1;   // e_d, of the fp32 vector peak, damped by vector_reference
   double weight_read = 1;        // e_w, of memory bandwidth; see weight_read_balance
+  double recurrence = 1;         // e_r, of the fp32 vector peak: recurrent layers; may pass 1, as decode attention
   double kv_read = 1;            // e_k, of memory bandwidth
   double elementwise = 1;        // of memory bandwidth
   double link = 1;               // e_n, of link bandwidth

@@ -119,6 +119,7 @@ struct MemoryUse {
   std::optional<double> kv_tokens_capacity;  // over one replica
   Bytes kv_per_token;                        // over all devices of one replica
   std::optional<double> compute_bound_batch;
+  std::optional<Bytes> state_per_sequence;  // likewise; absent: no layer has a state
 
   bool operator==(const MemoryUse&) const = default;
 };

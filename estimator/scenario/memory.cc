@@ -3,15 +3,56 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/scenario/layers.h"
+
 namespace foretoken {
 
-double KvElementsPerTokenAndLayer(const Model& model) {
-  if (model.latent_attention) return model.latent_attention->kv_lora_rank + model.latent_attention->qk_rope_head_dim;
-  return 2.0 * model.num_key_value_heads * model.head_dim;
+namespace {
+
+// Layers that keep keys of an indexer, each for so many tokens.
+double IndexedTokens(const Model& model) {
+  if (!model.sparse_attention) return 0;
+  if (!model.compressed_attention) return model.sparse_attention->num_indexer_layers;
+  const CompressedAttention& compressed = *model.compressed_attention;
+  return compressed.num_sparse_layers / static_cast<double>(compressed.sparse_compression);
+}
+
+}  // namespace
+
+double KvElementsPerToken(const Model& model) {
+  if (model.latent_attention) {
+    const LatentAttention& latent = *model.latent_attention;
+    return model.attention_layers() * (latent.kv_lora_rank + static_cast<double>(latent.qk_rope_head_dim));
+  }
+  if (model.compressed_attention) {
+    const CompressedAttention& c = *model.compressed_attention;
+    return model.head_dim * (c.num_sparse_layers / static_cast<double>(c.sparse_compression) +
+                             c.num_heavy_layers / static_cast<double>(c.heavy_compression));
+  }
+  double elements = 0;
+  for (const AttentionLayers& layers : AttentionLayersOf(model)) {
+    if (layers.own_keys) elements += layers.layers * 2.0 * layers.key_value_heads * layers.head_dim;
+  }
+  return elements;
 }
 
 Bytes KvBytesPerToken(const Model& model, Dtype kv_cache_dtype) {
-  return model.num_hidden_layers * KvElementsPerTokenAndLayer(model) * BytesPerElement(kv_cache_dtype);
+  const Bytes keys = model.sparse_attention ? IndexedTokens(model) * IndexKeyBytes(*model.sparse_attention) : Bytes(0);
+  return KvElementsPerToken(model) * BytesPerElement(kv_cache_dtype) + keys;
+}
+
+Bytes StateBytesPerSequence(const Model& model, Dtype kv_cache_dtype) {
+  Bytes bytes;
+  if (model.linear_attention) {
+    const LinearAttention& linear = *model.linear_attention;
+    bytes += linear.num_layers * (StateElements(linear) * BytesPerElement(linear.state_dtype) +
+                                  ConvolutionElements(linear) * BytesPerElement(Dtype::kBf16));
+  }
+  if (model.compressed_attention && model.sliding_window) {
+    const double window = model.sliding_window->window_tokens;
+    bytes += model.num_hidden_layers * window * model.head_dim * BytesPerElement(kv_cache_dtype);
+  }
+  return bytes;
 }
 
 double TokensThatFit(Bytes memory, Bytes weights, Bytes per_token) {

@@ -20,13 +20,21 @@
 
 namespace foretoken {
 
-// Elements of KV cache that one token adds to one layer: 2 K_kv D; with latent attention one latent and one rotary
-// key, r + rope, whatever the number of heads.
-double KvElementsPerTokenAndLayer(const Model& model);
+// Elements of KV cache that one token adds over all layers: 2 K_kv D in a layer; with latent attention one latent and
+// one rotary key, r + rope, whatever the number of heads. Recurrent layers and layers that attend to keys of another
+// add none. A compressed layer adds its share of an entry.
+double KvElementsPerToken(const Model& model);
 
-// Bytes of KV cache of one token over all layers: L * elements * k. A sliding window limits how many tokens a layer
-// keeps, not the bytes of one.  [S4]
+// Bytes of KV cache of one token over all layers: elements * k, and the keys of indexers. A sliding window limits how
+// many tokens a layer keeps, not the bytes of one.  [S4]
 Bytes KvBytesPerToken(const Model& model, Dtype kv_cache_dtype);
+
+// Bytes that a sequence takes whatever its context: the state of recurrent layers, and what their convolutions remember
+// in 16 bits; with compressed attention the tokens of the window. 0: the model has neither.
+//
+// Example: Qwen3-Next has 36 recurrent layers of 32 x 128 x 128 elements in fp32 and 3 x 8,192 in bf16: 77,266,944
+// bytes.
+Bytes StateBytesPerSequence(const Model& model, Dtype kv_cache_dtype);
 
 // Whole tokens whose KV cache fits beside the weights; 0 where the weights alone do not fit.
 // REQUIRES: per_token > 0.  [S4]

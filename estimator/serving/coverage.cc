@@ -95,6 +95,10 @@ constexpr CellText kTexts[] = {
      "the KPI method reads one token's experts for all parallel prompt tokens"},
     {Feature::kSlidingWindow, Scope::kLinearProfile, "the linear profile reads the whole context in every layer"},
     {Feature::kSlidingWindow, Scope::kKpi, "the KPI method reads the whole context in every layer"},
+    {Feature::kRecurrence, Scope::kLinearProfile, "the linear profile reads no states of recurrent layers"},
+    {Feature::kSparseAttention, Scope::kLinearProfile,
+     "the linear profile reads the whole context, not a choice of it"},
+    {Feature::kSparseAttention, Scope::kKpi, "the KPI method reads the whole context, not a choice of it"},
 };
 
 // A scope without a column does not compile.

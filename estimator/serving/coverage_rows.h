@@ -58,6 +58,8 @@ enum class Feature : int {
   kWriteBackWithoutKvCache,
   kMixtureOfExperts,
   kSlidingWindow,
+  kRecurrence,
+  kSparseAttention,
   kEnd,
 };
 
@@ -249,6 +251,10 @@ inline constexpr Row kRows[] = {
      [](const Scenario& s) { return s.model->mixture_of_experts.has_value(); }, "m m m m m | m m | = = | i i"},
     {Feature::kSlidingWindow, kAssumptions, "a sliding window", "model_spec.sliding_window",
      [](const Scenario& s) { return s.model->sliding_window.has_value(); }, "m m m m m | m m | = = | i i"},
+    {Feature::kRecurrence, kAssumptions, "recurrent layers", "model_spec.linear_attention",
+     [](const Scenario& s) { return s.model->linear_attention.has_value(); }, "m m m m m | m m | = = | i m"},
+    {Feature::kSparseAttention, kAssumptions, "sparse attention", "model_spec.sparse_attention",
+     [](const Scenario& s) { return s.model->sparse_attention.has_value(); }, "m m m m m | m m | = = | i i"},
 };
 
 // A feature without a row does not compile. Nor does a row that leaves out `states`, because its cells are no function.

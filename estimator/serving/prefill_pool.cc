@@ -88,10 +88,10 @@ absl::StatusOr<PrefillPool> MakePrefillPool(const Scenario& scenario, const Effi
 Bytes TransferredKv(const Model& model, Dtype kv_cache_dtype, double tokens) {
   const Shard whole = MakeShard(
       model, {.weight_dtype = kv_cache_dtype, .activation_dtype = kv_cache_dtype, .kv_cache_dtype = kv_cache_dtype});
-  Bytes bytes;
+  Bytes bytes = whole.state_per_sequence;
   for (const AttentionGroup& group : whole.attention) {
-    const double kept = group.window > 0 ? std::min(tokens, group.window) : tokens;
-    bytes += group.layers * kept * whole.kv_elements * whole.kv;
+    const double kept = group.window > 0 && !group.keeps_all ? std::min(tokens, group.window) : tokens;
+    bytes += group.layers * group.kv_share * kept * whole.kv_elements * whole.kv;
   }
   return bytes;
 }

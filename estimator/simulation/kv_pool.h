@@ -13,7 +13,7 @@ namespace foretoken {
 class KvPool {
  public:
   struct Group {
-    int64_t layers = 0;
+    int64_t layers = 0;  // as blocks of one layer each: a layer that keeps less counts as less
     int64_t window = 0;  // 0: all tokens are kept
   };
 
@@ -34,6 +34,7 @@ class KvPool {
 
  private:
   absl::InlinedVector<Group, 2> groups_;
+  int64_t state_ = 0;  // blocks of a sequence whatever its context: states of recurrent layers
   int block_tokens_;
   int64_t blocks_ = 0;
   int64_t free_ = 0;

@@ -23,7 +23,8 @@ Shard ShardOf(const ExpertsKernel& kernel) {
                               .up_k = kernel.hidden,
                               .down_n = kernel.hidden,
                               .down_k = kernel.width,
-                              .bytes_per_weight = BytesPerElement(kernel.weight_dtype)};
+                              .bytes_per_weight = BytesPerElement(kernel.weight_dtype),
+                              .hidden = kernel.hidden};
   return shard;
 }
 

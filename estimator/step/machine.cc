@@ -133,6 +133,14 @@ FlopsPerSecond VectorRate(const Hardware& hardware, FlopsPerSecond matrix, const
   return std::min(reference * (efficiencies.decode_attention * std::sqrt(peak / reference)), roof);
 }
 
+// The rate of recurrences: their states are in fp32, so that kernels work on the vector units and on matrix units at a
+// fraction of their rate.
+FlopsPerSecond RecurrenceRate(const Hardware& hardware, FlopsPerSecond matrix, const Efficiencies& efficiencies) {
+  const FlopsPerSecond roof = std::max(hardware.peak.fp32.value_or(matrix), matrix);
+  if (efficiencies.speed_of_light) return roof;
+  return std::min(hardware.peak.fp32.value_or(matrix) * efficiencies.recurrence, roof);
+}
+
 // What the kernels of routed experts reach, in their format.
 absl::Status AddExperts(const Hardware& hardware, Dtype weight, const Placement& placement,
                         const Efficiencies& efficiencies, std::vector<Warning>* warnings, Machine& machine) {
@@ -195,6 +203,8 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& p
   const Dtype head = ComputeDtype(Dtype::kBf16, placement.activation_dtype);
   const absl::StatusOr<Peak> head_peak = PeakFor(hardware, head, nullptr);
   if (!head_peak.ok()) return head_peak.status();
+  const absl::StatusOr<Peak> index_peak = PeakFor(hardware, Dtype::kFp8, nullptr);
+  if (!index_peak.ok()) return index_peak.status();
   const absl::StatusOr<Fabric> fabric = MakeFabric(hardware, placement, efficiencies, warnings);
   if (!fabric.ok()) return fabric.status();
   const BytesPerSecond memory = *hardware.memory_bandwidth;
@@ -206,6 +216,8 @@ absl::StatusOr<Machine> MakeMachine(const Hardware& hardware, const Placement& p
       .head_gemm = MatrixRate(*head_peak, memory, efficiencies),
       .prefill_attention = head_peak->rate * efficiencies.prefill_attention,
       .decode_attention = VectorRate(hardware, head_peak->rate, efficiencies),
+      .indexer = index_peak->rate * efficiencies.prefill_attention,
+      .recurrence = RecurrenceRate(hardware, head_peak->rate, efficiencies),
       .weight_read = memory * TransferredTo(hardware, efficiencies).weight_read,
       .kv_read = memory * efficiencies.kv_read,
       .elementwise = memory * efficiencies.elementwise,

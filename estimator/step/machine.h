@@ -28,6 +28,8 @@ struct Machine {
   FlopsPerSecond head_gemm;          // of the LM head, which stays in 16 bits
   FlopsPerSecond prefill_attention;  // and of MLA's absorbed decode, a matrix product over all heads
   FlopsPerSecond decode_attention;
+  FlopsPerSecond indexer;     // scores of sparse attention, in 8 bits where the hardware states a peak for them
+  FlopsPerSecond recurrence;  // of recurrent layers
   BytesPerSecond weight_read;
   BytesPerSecond kv_read;
   BytesPerSecond elementwise;

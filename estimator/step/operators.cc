@@ -13,8 +13,26 @@ OperatorKind KindOf(Matrix::Kind kind) {
       return OperatorKind::kLatentQueryProj;
     case Matrix::Kind::kLatentUp:
       return OperatorKind::kLatentUpProj;
+    case Matrix::Kind::kIndexer:
+      return OperatorKind::kIndexerProj;
+    case Matrix::Kind::kCompressor:
+      return OperatorKind::kCompressorProj;
+    case Matrix::Kind::kRecurrentIn:
+      return OperatorKind::kRecurrentInProj;
+    case Matrix::Kind::kRecurrentGate:
+      return OperatorKind::kRecurrentGateProj;
     case Matrix::Kind::kOut:
       return OperatorKind::kOutProj;
+    case Matrix::Kind::kGroupedOut:
+      return OperatorKind::kGroupedOutProj;
+    case Matrix::Kind::kRecurrentOut:
+      return OperatorKind::kRecurrentOutProj;
+    case Matrix::Kind::kPerLayerInput:
+      return OperatorKind::kPerLayerInput;
+    case Matrix::Kind::kResidualMixing:
+      return OperatorKind::kResidualMixing;
+    case Matrix::Kind::kExpertProjection:
+      return OperatorKind::kExpertProjection;
     case Matrix::Kind::kMlpUp:
       return OperatorKind::kMlpUp;
     case Matrix::Kind::kMlpDown:
@@ -62,11 +80,24 @@ TrafficOperator MakeTraffic(Bytes per_token, const Machine& machine) {
   return {per_token, per_token / ReachedBandwidth(machine, OperatorKind::kElementwise)};
 }
 
+// Of the tokens of recurrent layers, the convolution reads and writes what it mixes, and the gate reads outputs and
+// itself and writes. Hyper-connections read all streams twice, to mix them and to collapse them, and write them.
+Bytes ElementwiseOfMixers(const Shard& s) {
+  Bytes bytes;
+  if (s.recurrence) {
+    bytes += s.recurrence->layers * (2 * s.recurrence->convolution_width + 3 * s.recurrence->gated_width) * s.residual;
+  }
+  if (s.residual_streams > 1) bytes += 2 * s.layers * 3 * s.residual_streams * s.hidden * s.residual;
+  return bytes;
+}
+
 // Norms and residuals, MLP activation, and the KV written: bytes of one pass; about twice that when not fused.
 Bytes ElementwiseBytes(const Shard& s, bool unfused) {
   const double entering = s.norms_per_layer * s.hidden + s.elementwise_width;
   const double others = s.norms_per_layer * s.hidden + (s.mlp_matrices - 1) * s.elementwise_width;
-  return s.layers * ((unfused ? 2 : 1) * (entering * s.activation + others * s.residual) + s.kv_elements * s.kv);
+  const double kv_elements = s.kv_elements * (s.kv_layers / s.layers);
+  const Bytes each = (unfused ? 2 : 1) * (entering * s.activation + others * s.residual) + kv_elements * s.kv;
+  return s.layers * each + ElementwiseOfMixers(s);
 }
 
 }  // namespace
@@ -87,7 +118,7 @@ StepOperatorSet MakeOperators(const Shard& shard, const Machine& machine, double
   set.head =
       MakeMatrix({OperatorKind::kLmHead, 1, shard.vocab, shard.hidden, shard.head, shard.residual, gemm_half_rows},
                  shard, machine);
-  set.embedding = MakeTraffic(shard.hidden * (shard.head + shard.residual), machine);
+  set.embedding = MakeTraffic((shard.hidden + shard.per_layer_width) * (shard.head + shard.residual), machine);
   set.elementwise = MakeTraffic(ElementwiseBytes(shard, unfused_elementwise), machine);
   set.all_reduce = MakeAllReduce(machine.fabric, shard.tensor_parallel);
   set.logits_gather = MakeAllGather(machine.fabric, shard.tensor_parallel);

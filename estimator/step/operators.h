@@ -20,10 +20,23 @@ enum class OperatorKind {
   kLatentDownProj,
   kLatentQueryProj,
   kLatentUpProj,
+  kIndexerProj,
+  kCompressorProj,
+  kRecurrentInProj,
+  kRecurrentGateProj,
   kLatentExpand,
+  kPrefillIndexer,
+  kDecodeIndexer,
   kPrefillAttention,
   kDecodeAttention,
+  kPrefillRecurrence,
+  kDecodeRecurrence,
   kOutProj,
+  kGroupedOutProj,
+  kRecurrentOutProj,
+  kPerLayerInput,
+  kResidualMixing,
+  kExpertProjection,
   kMlpUp,
   kMlpDown,
   kSharedMlpUp,
@@ -69,7 +82,7 @@ struct ExpertOperators {
 };
 
 struct StepOperatorSet {
-  absl::InlinedVector<MatrixOperator, 4> before_attention;
+  absl::InlinedVector<MatrixOperator, 6> before_attention;
   absl::InlinedVector<MatrixOperator, 7> after_attention;
   std::optional<ExpertOperators> experts;
   MatrixOperator head;
@@ -87,6 +100,12 @@ inline FlopsPerSecond ReachedRate(const Machine& machine, OperatorKind kind) {
     case OperatorKind::kPrefillAttention:
     case OperatorKind::kDecodeAttention:
       return machine.prefill_attention;
+    case OperatorKind::kPrefillIndexer:
+    case OperatorKind::kDecodeIndexer:
+      return machine.indexer;
+    case OperatorKind::kPrefillRecurrence:
+    case OperatorKind::kDecodeRecurrence:
+      return machine.recurrence;
     case OperatorKind::kExpertUp:
     case OperatorKind::kExpertDown:
       return machine.expert_gemm;
@@ -100,6 +119,10 @@ inline BytesPerSecond ReachedBandwidth(const Machine& machine, OperatorKind kind
   switch (kind) {
     case OperatorKind::kPrefillAttention:
     case OperatorKind::kDecodeAttention:
+    case OperatorKind::kPrefillIndexer:
+    case OperatorKind::kDecodeIndexer:
+    case OperatorKind::kPrefillRecurrence:
+    case OperatorKind::kDecodeRecurrence:
       return machine.kv_read;
     case OperatorKind::kExpertRows:
       return machine.expert_rows;

@@ -9,7 +9,8 @@ namespace foretoken {
 namespace {
 
 bool Varies(const OperatorCost& cost) {
-  return cost.kind == OperatorKind::kPrefillAttention || cost.kind == OperatorKind::kLatentExpand;
+  return cost.kind == OperatorKind::kPrefillAttention || cost.kind == OperatorKind::kPrefillIndexer ||
+         cost.kind == OperatorKind::kLatentExpand;
 }
 
 StepShape After(StepShape shape, double prior) {
@@ -39,7 +40,8 @@ void PriorCurve::Add(const OperatorCost& cost, const AttentionGroup*& next_group
   before_.communication += cost.communication;
   if (Varies(cost)) {
     ++operators_;
-    terms_.push_back({.varies = true, .group = cost.kind == OperatorKind::kPrefillAttention ? next_group++ : nullptr});
+    const bool attention = cost.kind == OperatorKind::kPrefillAttention;
+    terms_.push_back({.varies = true, .kind = cost.kind, .group = attention ? next_group++ : nullptr});
     return;
   }
   if (!(cost.compute.value() > 0)) {
@@ -52,6 +54,7 @@ void PriorCurve::Add(const OperatorCost& cost, const AttentionGroup*& next_group
 }
 
 OperatorCost PriorCurve::CostOf(const Term& term, const StepShape& shape) const {
+  if (term.kind == OperatorKind::kPrefillIndexer) return PrefillIndexerCost(model_, shape);
   return term.group != nullptr ? PrefillAttentionCost(model_, *term.group, shape) : LatentExpansionCost(model_, shape);
 }
 
@@ -65,7 +68,7 @@ TimeParts PriorCurve::Step(double prior) const {
       device.memory += term.memory;
       continue;
     }
-    if (term.group == nullptr && !(prior > 0)) continue;  // nothing to expand
+    if (term.kind == OperatorKind::kLatentExpand && !(prior > 0)) continue;  // nothing to expand
     const OperatorCost cost = CostOf(term, shape);
     if (!(cost.compute.value() > 0)) return StepTime(model_, shape);  // counts as traffic
     const Overlap roofline = SmoothMax(cost.compute, cost.memory, model_.roofline_exponent);

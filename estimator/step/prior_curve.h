@@ -25,7 +25,8 @@ class PriorCurve {
   struct Term {
     Seconds compute, memory;
     bool varies = false;
-    const AttentionGroup* group = nullptr;  // null: the expansion of latents
+    OperatorKind kind = OperatorKind::kLatentExpand;  // where it varies
+    const AttentionGroup* group = nullptr;            // of attention
   };
 
   void Add(const OperatorCost& cost, const AttentionGroup*& next_group);

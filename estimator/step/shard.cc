@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/step/mixer_shard.h"
+
 namespace foretoken {
 namespace {
 
@@ -13,53 +15,6 @@ bool IsLlamaCppFormat(Dtype dtype) { return dtype == Dtype::kQ8_0 || dtype == Dt
 Bytes HeadBytes(Dtype weight_dtype) {
   const Bytes weight = BytesPerElement(weight_dtype);
   return IsLlamaCppFormat(weight_dtype) ? weight : std::max(weight, BytesPerElement(Dtype::kBf16));
-}
-
-void AddAttentionGroups(const Model& model, Shard& shard) {
-  if (!model.sliding_window) {
-    shard.attention.push_back({.layers = shard.layers});
-    return;
-  }
-  const SlidingWindow& window = *model.sliding_window;
-  const double full = window.num_full_attention_layers;
-  if (full > 0) shard.attention.push_back({.layers = full});
-  shard.attention.push_back(
-      {.layers = shard.layers - full, .window = static_cast<double>(window.window_tokens), .chunked = window.chunked});
-}
-
-void AddLatentAttention(const Model& model, Shard& shard) {
-  const LatentAttention& latent = *model.latent_attention;
-  const double r = latent.kv_lora_rank;
-  const double rope = latent.qk_rope_head_dim;
-  const double nope = latent.qk_nope_head_dim;
-  shard.prefill_qk_dim = nope + rope;
-  shard.prefill_v_dim = latent.v_head_dim;
-  shard.decode_qk_dim = r + rope;
-  shard.decode_v_dim = r;
-  shard.latent_rank = r;
-  shard.latent_expand_dim = nope + latent.v_head_dim;
-  shard.kv_elements = r + rope;  // one latent for all heads: not divided by tensor parallelism
-  const double q_rank = latent.q_lora_rank.value_or(0);
-  const double q_in = q_rank > 0 ? q_rank : shard.hidden;
-  shard.matrices.push_back({Matrix::Kind::kLatentDown, shard.layers, r + rope + q_rank, shard.hidden});
-  shard.matrices.push_back({Matrix::Kind::kLatentQueryUp, shard.layers, shard.heads * (nope + rope), q_in});
-  shard.matrices.push_back({Matrix::Kind::kLatentUp, shard.layers, shard.heads * shard.latent_expand_dim, r});
-}
-
-void AddAttention(const Model& model, double tp, Shard& shard) {
-  shard.heads = DivideUp(model.num_attention_heads, tp);
-  shard.heads_padded = shard.heads * tp != model.num_attention_heads;
-  if (model.latent_attention) {
-    AddLatentAttention(model, shard);
-  } else {
-    const double head_dim = model.head_dim;
-    const double kv_heads = std::max(1.0, DivideUp(model.num_key_value_heads, tp));
-    shard.prefill_qk_dim = shard.prefill_v_dim = shard.decode_qk_dim = shard.decode_v_dim = head_dim;
-    shard.kv_elements = 2 * kv_heads * head_dim;
-    shard.matrices.push_back({Matrix::Kind::kQkv, shard.layers, (shard.heads + 2 * kv_heads) * head_dim, shard.hidden});
-  }
-  shard.matrices.push_back({Matrix::Kind::kOut, shard.layers, shard.hidden, shard.heads * shard.prefill_v_dim});
-  AddAttentionGroups(model, shard);
 }
 
 void AddMlp(double layers, double width, Matrix::Kind up, Matrix::Kind down, Shard& shard) {
@@ -75,6 +30,7 @@ void AddExperts(const Model& model, const Placement& placement, double moe_layer
   const double replicas = ep > 1 ? placement.data_parallel : 1;
   const double group = placement.tensor_parallel * replicas;
   const double width = DivideUp(moe.moe_intermediate_size, group / ep);
+  const double hidden = moe.moe_latent_size > 0 ? moe.moe_latent_size : shard.hidden;
   shard.experts = ExpertShard{
       .layers = moe_layers,
       .num_experts = static_cast<double>(moe.num_experts),
@@ -85,21 +41,53 @@ void AddExperts(const Model& model, const Placement& placement, double moe_layer
       .devices = group,
       .exchange = placement.expert_exchange,
       .up_n = (shard.mlp_matrices - 1) * width,
-      .up_k = shard.hidden,
-      .down_n = shard.hidden,
+      .up_k = hidden,
+      .down_n = hidden,
       .down_k = width,
       .bytes_per_weight = BytesPerElement(ExpertDtype(model, placement)),
+      .hidden = hidden,
   };
+  if (moe.moe_latent_size > 0) {
+    shard.matrices.push_back({Matrix::Kind::kExpertProjection, moe_layers, hidden, shard.hidden});
+    shard.matrices.push_back({Matrix::Kind::kExpertProjection, moe_layers, shard.hidden, hidden});
+  }
   shard.matrices.push_back({Matrix::Kind::kRouter, moe_layers, static_cast<double>(moe.num_experts), shard.hidden});
+}
+
+// The width of the MLPs that differ from the others; 0: there are none.
+double WiderMlp(const Model& model, double tp) {
+  if (!model.shared_key_values || !model.shared_key_values->intermediate_size) return 0;
+  return DivideUp(*model.shared_key_values->intermediate_size, tp);
+}
+
+// Gate and share of the common projection, and the way back. Engines keep them whole on every device.
+void AddPerLayerInputs(const Model& model, Shard& shard) {
+  if (!model.per_layer_input) return;
+  const double width = model.per_layer_input->hidden_size;
+  shard.per_layer_width = shard.layers * width;
+  shard.matrices.push_back({Matrix::Kind::kPerLayerInput, 2 * shard.layers, width, shard.hidden});
+  shard.matrices.push_back({Matrix::Kind::kPerLayerInput, shard.layers, shard.hidden, width});
+}
+
+// Weights of the mix of all streams, around attention and MLP.
+void AddHyperConnections(const Model& model, Shard& shard) {
+  const double streams = shard.residual_streams = model.residual_streams;
+  if (streams <= 1) return;
+  shard.matrices.push_back(
+      {Matrix::Kind::kResidualMixing, 2 * shard.layers, (2 + streams) * streams, streams * shard.hidden});
 }
 
 void AddMlps(const Model& model, const Placement& placement, const ParameterCounts& counts, Shard& shard) {
   const double tp = placement.tensor_parallel;
   const auto& moe = model.mixture_of_experts;
   const double dense_width = DivideUp(moe ? moe->dense_intermediate_size : model.intermediate_size, tp);
-  AddMlp(counts.dense_layers, dense_width, Matrix::Kind::kMlpUp, Matrix::Kind::kMlpDown, shard);
-  shard.mlp_width = counts.dense_layers > 0 ? dense_width : 0;
-  double elements = counts.dense_layers * dense_width;
+  const double wider_width = WiderMlp(model, tp);
+  const double wider_layers = wider_width > 0 ? model.shared_key_values->layers() : 0;
+  const double dense_layers = counts.dense_layers - wider_layers;
+  AddMlp(dense_layers, dense_width, Matrix::Kind::kMlpUp, Matrix::Kind::kMlpDown, shard);
+  AddMlp(wider_layers, wider_width, Matrix::Kind::kMlpUp, Matrix::Kind::kMlpDown, shard);
+  shard.mlp_width = std::max(dense_layers > 0 ? dense_width : 0, wider_width);
+  double elements = dense_layers * dense_width + wider_layers * wider_width;
   if (moe) {
     const double shared_width = DivideUp(moe->shared_expert_intermediate_size, tp);
     AddMlp(counts.moe_layers, shared_width, Matrix::Kind::kSharedUp, Matrix::Kind::kSharedDown, shard);
@@ -124,8 +112,20 @@ Bytes WeightsOfFullestDevice(const Model& model, const ParameterCounts& counts, 
   layers += shard.layers * counts.norms_per_layer * shard.head;
   const Bytes table = shard.vocab * shard.hidden * shard.head;
   const bool both = shard.stages == 1 && !model.tie_word_embeddings;
-  const Bytes positions = model.learned_position_rows * shard.hidden * shard.head;
+  Bytes positions = model.learned_position_rows * shard.hidden * shard.head;
+  if (model.per_layer_input) {
+    positions +=
+        DivideUp(model.per_layer_input->vocab_size, shard.tensor_parallel) * shard.per_layer_width * shard.head;
+  }
   return layers * shard.fullest_stage + table * (both ? 2 : 1) + positions + counts.final_norm * shard.head;
+}
+
+// One for each mixer of tokens (attention or recurrence) and each MLP; one where they work side by side.
+double AllReduces(const Model& model) {
+  if (model.parallel_block) return model.num_hidden_layers;
+  const bool own_layers = model.linear_attention && !model.linear_attention->beside_attention;
+  const int recurrent = own_layers ? model.linear_attention->num_layers : 0;
+  return static_cast<double>(model.attention_layers()) + recurrent + model.mlp_layers();
 }
 
 }  // namespace
@@ -146,13 +146,16 @@ Shard MakeShard(const Model& model, const Placement& placement) {
   shard.vocab = DivideUp(model.vocab_size, shard.tensor_parallel);
   shard.norms_per_layer = model.norms_per_layer;
   shard.mlp_matrices = model.mlp_matrices;
-  shard.all_reduces_per_layer = model.parallel_block ? 1 : 2;
+  shard.all_reduces = AllReduces(model);
   shard.weight = BytesPerElement(placement.weight_dtype);
   shard.activation = BytesPerElement(placement.activation_dtype);
   shard.residual = std::max(shard.activation, BytesPerElement(Dtype::kBf16));
   shard.kv = BytesPerElement(placement.kv_cache_dtype);
   shard.head = HeadBytes(placement.weight_dtype);
-  AddAttention(model, shard.tensor_parallel, shard);
+  AddAttention(model, shard);
+  AddRecurrence(model, shard);
+  AddPerLayerInputs(model, shard);
+  AddHyperConnections(model, shard);
   const ParameterCounts counts = CountParameters(model);
   AddMlps(model, placement, counts, shard);
   shard.parameters = counts.Total();

@@ -72,6 +72,10 @@ OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group
   return DecodeAttentionCost(model, group, sequences, context, tokens);
 }
 
+OperatorCost DecodeIndexer(const StepModel& model, double sequences, double context, double tokens) {
+  return DecodeIndexerCost(model, sequences, context, tokens);
+}
+
 OperatorCosts StepOperators(const StepModel& model, const StepShape& shape) {
   OperatorCosts costs;
   VisitOperators(model, shape, [&costs](const OperatorCost& cost) { costs.push_back(cost); });

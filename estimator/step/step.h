@@ -71,6 +71,9 @@ OperatorCosts StepOperators(const StepModel& model, const StepShape& shape);
 OperatorCost DecodeAttention(const StepModel& model, const AttentionGroup& group, double sequences, double context,
                              double tokens = 1);
 
+// Scores of the indexer for decoding sequences alone.
+OperatorCost DecodeIndexer(const StepModel& model, double sequences, double context, double tokens = 1);
+
 // What one step does on one device: FLOPs, and bytes of the matrices that it reads.
 Flops StepFlops(const StepModel& model, const StepShape& shape);
 Bytes StepWeights(const StepModel& model, const StepShape& shape);

@@ -8,6 +8,7 @@
 
 #include "estimator/step/attention.h"
 #include "estimator/step/experts.h"
+#include "estimator/step/recurrence.h"
 #include "estimator/step/step.h"
 
 namespace foretoken {
@@ -34,14 +35,26 @@ inline OperatorCost TrafficCost(OperatorKind kind, const TrafficOperator& traffi
           .rows = tokens};
 }
 
+// Query heads that kernels compute: those of the device, in whole tiles. Nothing forces them to, at the speed of light.
+inline double ComputedHeads(const StepModel& model, const AttentionGroup& group) {
+  return model.efficiencies.speed_of_light ? model.shard.heads : std::max(model.shard.heads, group.tile_heads);
+}
+
+// Pairs that kernels of a prefill compute. Where tokens choose what they see, each has a slot for every choice, filled
+// or not.
+inline double ComputedPairs(const StepModel& model, const AttentionGroup& group, double new_tokens, double prior) {
+  const bool slots = group.keeps_all && !model.efficiencies.speed_of_light;
+  return slots ? new_tokens * group.window : CausalPairs(group, new_tokens, prior);
+}
+
 inline OperatorCost PrefillAttentionCost(const StepModel& model, const AttentionGroup& group, const StepShape& shape) {
   const Shard& s = model.shard;
   const double runs = group.layers * shape.prefill_sequences;
   const double n = shape.prefill_tokens;
   const double p = shape.prefill_prior;
-  const double dims = s.prefill_qk_dim + s.prefill_v_dim;
-  const Flops flops(2 * CausalPairs(group, n, p) * s.heads * dims * runs);
-  Bytes bytes = runs * (PositionsRead(group, n, p) * s.kv_elements * s.kv + n * s.heads * dims * s.residual);
+  const double dims = group.prefill_dims;
+  const Flops flops(2 * ComputedPairs(model, group, n, p) * ComputedHeads(model, group) * dims * runs);
+  Bytes bytes = runs * (PositionsRead(group, n, p) * group.kv_elements * s.kv + n * s.heads * dims * s.residual);
   if (model.attention_kernel == AttentionKernel::kNaive) {
     bytes += runs * 4 * n * (p + n) * s.heads * s.residual;  // scores written, read, normalised, read again
   }
@@ -61,10 +74,10 @@ inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionG
   const Shard& s = model.shard;
   const Machine& m = model.machine;
   const double seen = group.layers * sequences * VisibleContext(group, context);
-  const Flops row(2 * seen * s.heads * (s.decode_qk_dim + s.decode_v_dim));
-  const Seconds one = row / (s.latent_rank > 0 ? m.prefill_attention : m.decode_attention);
+  const Flops row(2 * seen * ComputedHeads(model, group) * group.decode_dims);
+  const Seconds one = row / (s.attends_on_matrix_units ? m.prefill_attention : m.decode_attention);
   const Flops flops = tokens * row;
-  const Bytes bytes = seen * s.kv_elements * s.kv;
+  const Bytes bytes = seen * group.kv_elements * s.kv;
   return {.kind = OperatorKind::kDecodeAttention,
           .count = group.layers,
           .flops = flops,
@@ -77,15 +90,76 @@ inline OperatorCost DecodeAttentionCost(const StepModel& model, const AttentionG
 inline OperatorCost LatentExpansionCost(const StepModel& model, const StepShape& shape) {
   const Shard& s = model.shard;
   const double rows = shape.prefill_sequences * shape.prefill_prior;
-  const Flops flops(2 * rows * s.latent_rank * s.heads * s.latent_expand_dim * s.layers);
-  const Bytes bytes = s.layers * rows * (s.latent_rank + s.heads * s.latent_expand_dim) * s.residual;
+  const Flops flops(2 * rows * s.latent_rank * s.heads * s.latent_expand_dim * s.latent_expand_layers);
+  const Bytes bytes = s.latent_expand_layers * rows * (s.latent_rank + s.heads * s.latent_expand_dim) * s.residual;
   return {.kind = OperatorKind::kLatentExpand,
-          .count = s.layers,
+          .count = s.latent_expand_layers,
           .flops = flops,
           .bytes = bytes,
           .compute = flops / ReachedRate(model.machine, OperatorKind::kLatentExpand),
           .memory = bytes / ReachedBandwidth(model.machine, OperatorKind::kLatentExpand),
           .rows = rows};
+}
+
+// Scores of `pairs` of a token and a position, over `positions` whose keys are read. The scores are written in fp32 and
+// read again by the choice of the best.
+inline OperatorCost IndexerCost(const StepModel& model, OperatorKind kind, double pairs, double positions) {
+  constexpr double kScoreBytes = 8;
+  const IndexerShard& indexer = *model.shard.indexer;
+  const Flops flops(2 * pairs * indexer.heads * indexer.head_dim * indexer.layers);
+  const Bytes bytes = indexer.layers * (positions * indexer.key + Bytes(pairs * kScoreBytes));
+  return {.kind = kind,
+          .count = indexer.layers,
+          .flops = flops,
+          .bytes = bytes,
+          .compute = flops / ReachedRate(model.machine, kind),
+          .memory = bytes / ReachedBandwidth(model.machine, kind)};
+}
+
+inline OperatorCost PrefillIndexerCost(const StepModel& model, const StepShape& shape) {
+  const AttentionGroup all{.compression = model.shard.indexer->compression};
+  const double pairs = CausalPairs(all, shape.prefill_tokens, shape.prefill_prior);
+  const double positions = PositionsRead(all, shape.prefill_tokens, shape.prefill_prior);
+  return IndexerCost(model, OperatorKind::kPrefillIndexer, shape.prefill_sequences * pairs,
+                     shape.prefill_sequences * positions);
+}
+
+// Proportional to the context.
+inline OperatorCost DecodeIndexerCost(const StepModel& model, double sequences, double context, double tokens) {
+  const double seen = sequences * context / model.shard.indexer->compression;
+  return IndexerCost(model, OperatorKind::kDecodeIndexer, seen * tokens, seen);
+}
+
+// The recurrence of `tokens` that together cost `flops` and pass `elements` beside the state of `sequences`, which
+// passes memory `passes` times.
+inline OperatorCost RecurrenceCost(const StepModel& model, OperatorKind kind, double flops, double elements,
+                                   double sequences, double passes) {
+  const RecurrenceShard& r = *model.shard.recurrence;
+  const Flops all(r.layers * flops);
+  const Bytes bytes = r.layers * (elements * model.shard.residual + sequences * (passes * r.state + 2 * r.convolution));
+  return {.kind = kind,
+          .count = r.layers,
+          .flops = all,
+          .bytes = bytes,
+          .compute = all / ReachedRate(model.machine, kind),
+          .memory = bytes / ReachedBandwidth(model.machine, kind)};
+}
+
+inline OperatorCost PrefillRecurrenceCost(const StepModel& model, const StepShape& shape) {
+  const RecurrenceShard& r = *model.shard.recurrence;
+  const double tokens = shape.prefill_sequences * shape.prefill_tokens;
+  const bool floor = model.efficiencies.speed_of_light;
+  const double flops = tokens * (floor ? std::min(ChunkFlops(r), RecurrentFlops(r)) : ChunkFlops(r));
+  const double elements = tokens * (floor ? LeastElements(r) : ChunkElements(r));
+  return RecurrenceCost(model, OperatorKind::kPrefillRecurrence, flops, elements, shape.prefill_sequences, 2);
+}
+
+// For verification, the state after each token is written, because any may be the last one accepted.
+inline OperatorCost DecodeRecurrenceCost(const StepModel& model, double sequences, double tokens) {
+  const RecurrenceShard& r = *model.shard.recurrence;
+  const double passes = model.efficiencies.speed_of_light ? 2 : 1 + tokens;
+  return RecurrenceCost(model, OperatorKind::kDecodeRecurrence, sequences * tokens * RecurrentFlops(r),
+                        sequences * tokens * LeastElements(r), sequences, passes);
 }
 
 // Which experts a step needs.
@@ -128,7 +202,7 @@ inline OperatorCost ExpertRowsCost(const StepModel& model, const ExpertUse& use,
   const ExpertShard& e = *s.experts;
   const bool sent = e.replicas > 1 && e.exchange == ExpertExchange::kAllToAll;
   const double rows = sent ? use.on_rank * use.rows : tokens * e.replicas * e.chosen;
-  const Bytes bytes = e.layers * rows * s.hidden * (2 * s.activation + s.residual);
+  const Bytes bytes = e.layers * rows * e.hidden * (2 * s.activation + s.residual);
   return {.kind = OperatorKind::kExpertRows,
           .count = s.experts->layers,
           .bytes = bytes,
@@ -142,7 +216,7 @@ struct Exchanged {
 
 // The tensor-parallel devices of a replica hold the same tokens: each sends its share of them, `copies` times.
 inline Exchanged Exchange(const Shard& shard, double tokens, double copies) {
-  const double elements = tokens / shard.tensor_parallel * copies * shard.hidden;
+  const double elements = tokens / shard.tensor_parallel * copies * shard.experts->hidden;
   return {elements * shard.activation, elements * shard.residual};
 }
 
@@ -173,7 +247,7 @@ inline OperatorCost ExpertAllToAllCost(const StepModel& model, double tokens) {
 
 inline OperatorCost AllReduceCost(const StepModel& model, Bytes message) {
   const Shard& s = model.shard;
-  const double count = s.layers * s.all_reduces_per_layer;
+  const double count = s.all_reduces;
   return {.kind = OperatorKind::kAllReduce,
           .count = count,
           .sent = count * 2 * (s.tensor_parallel - 1) / s.tensor_parallel * message,
@@ -207,14 +281,24 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
   const double tokens = shape.Tokens();
   visit(TrafficCost(OperatorKind::kEmbedding, set.embedding, tokens, 1));
   for (const MatrixOperator& m : set.before_attention) visit(MatrixCost(m, tokens, m.count));
-  if (s.latent_rank > 0 && shape.prefill_prior > 0 && shape.prefill_sequences > 0) {
+  if (s.latent_expand_layers > 0 && shape.prefill_prior > 0 && shape.prefill_sequences > 0) {
     visit(LatentExpansionCost(model, shape));
+  }
+  if (s.indexer) {
+    if (shape.prefill_sequences > 0) visit(PrefillIndexerCost(model, shape));
+    if (shape.decode_sequences > 0) {
+      visit(DecodeIndexerCost(model, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
+    }
   }
   for (const AttentionGroup& group : s.attention) {
     if (shape.prefill_sequences > 0) visit(PrefillAttentionCost(model, group, shape));
     if (shape.decode_sequences > 0) {
       visit(DecodeAttentionCost(model, group, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
     }
+  }
+  if (s.recurrence) {
+    if (shape.prefill_sequences > 0) visit(PrefillRecurrenceCost(model, shape));
+    if (shape.decode_sequences > 0) visit(DecodeRecurrenceCost(model, shape.decode_sequences, shape.decode_tokens));
   }
   for (const MatrixOperator& m : set.after_attention) visit(MatrixCost(m, tokens, m.count));
   if (set.experts && tokens > 0) {

@@ -11,6 +11,7 @@
 
 #include "estimator/methods/estimator.h"
 #include "server/catalog/entries/embedded.h"
+#include "tests/estimator/mixed_models.h"
 
 namespace foretoken {
 namespace {
@@ -24,6 +25,7 @@ BundledEntries ReadBundle() {
     const bool supported = record.model.unsupported_reason.empty();
     (supported ? entries.models : entries.unsupported_models).push_back(record.model);
   }
+  for (const Model& model : entries.models) (IsMixed(model) ? entries.mixed : entries.plain).push_back(&model);
   for (const catalog::HardwareRecord& record : bundle.hardware) entries.hardware.push_back(record.hardware);
   for (const Calibration& calibration : bundle.calibrations->parsed.all()) entries.calibrations.push_back(calibration);
   return entries;
@@ -37,7 +39,7 @@ void FillIn(std::optional<T>& figure, T value) {
 }  // namespace
 
 const BundledEntries& Bundled() {
-  static const BundledEntries entries = ReadBundle();
+  static const BundledEntries& entries = *new BundledEntries(ReadBundle());  // at one place: the models are pointed to
   return entries;
 }
 
@@ -113,9 +115,10 @@ Hardware RandomScenarios::MakeHardware() {
 }
 
 const Model& RandomScenarios::AnyModel() {
-  const std::deque<Model>& bundled = Bundled().models;
-  if (!OneIn(2)) return bundled[static_cast<size_t>(Pick(static_cast<int>(bundled.size())))];
-  return models_.emplace_back(MakeModel());
+  const bool mixed = kinds_ == ModelKinds::kMixed;
+  const std::vector<const Model*>& bundled = mixed ? Bundled().mixed : Bundled().plain;
+  if (!OneIn(2)) return *bundled[static_cast<size_t>(Pick(static_cast<int>(bundled.size())))];
+  return models_.emplace_back(mixed ? MixedModel(*this) : MakeModel());
 }
 
 const Hardware& RandomScenarios::AnyHardware() {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "estimator/scenario/calibration.h"
 #include "estimator/scenario/estimate.h"
@@ -16,6 +17,8 @@ namespace foretoken {
 // Bundled models that are estimated, every bundled calibration, and their hardware.
 struct BundledEntries {
   std::deque<Model> models;
+  std::vector<const Model*> plain;  // of these: every layer has attention and an MLP
+  std::vector<const Model*> mixed;  // the others (mixed_models.h)
   std::deque<Model> unsupported_models;
   std::deque<Hardware> hardware;
   std::deque<Calibration> calibrations;
@@ -25,10 +28,13 @@ const BundledEntries& Bundled();
 // The hardware with room for everything, and every figure that it does not state.
 Hardware Roomy(Hardware hardware);
 
+// The models that questions are about.
+enum class ModelKinds { kPlain, kMixed };
+
 // REQUIRES: outlives its scenarios, whose models and hardware it owns.
 class RandomScenarios {
  public:
-  explicit RandomScenarios(unsigned seed) : random_(seed) {}
+  explicit RandomScenarios(unsigned seed, ModelKinds kinds = ModelKinds::kPlain) : random_(seed), kinds_(kinds) {}
 
   // A static batch, in any mode of the KV cache.
   Scenario NextBatch();
@@ -52,6 +58,7 @@ class RandomScenarios {
   void Load(Scenario& scenario);
 
   std::mt19937 random_;
+  ModelKinds kinds_;
   std::deque<Model> models_;
   std::deque<Hardware> hardware_;
 };

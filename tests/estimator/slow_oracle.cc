@@ -4,6 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "tests/estimator/mixed_models.h"
+#include "tests/estimator/slow_oracle_mixed.h"
+
 namespace foretoken {
 namespace {
 
@@ -75,6 +78,9 @@ SlowOracle::SlowOracle(const Scenario& scenario, const Efficiencies& efficiencie
   attention_ = head.rate * e_.prefill_attention;
   const double fp32 = h.peak.fp32->value();
   vector_ = std::min(std::sqrt(fp32 * e_.vector_reference.value()) * e_.decode_attention, std::max(fp32, head.rate));
+  index_ = PeakOf(h, Dtype::kFp8, Dtype::kFp8).rate * e_.prefill_attention;
+  recurrence_ = std::min(fp32 * e_.recurrence, std::max(fp32, head.rate));
+  mixed_ = IsMixed(model_);
   link_ = h.interconnect->value() * e_.link;
   scale_out_ = h.scale_out->value() * e_.link;
   node_ = *h.devices_per_node;
@@ -94,7 +100,7 @@ double SlowOracle::AllReduce(double bytes) const {
 double SlowOracle::Communication(double tokens) const {
   const double message = tokens * model_.hidden_size * residual_;
   double time = 0;
-  if (tp_ > 1) time += model_.num_hidden_layers * (model_.parallel_block ? 1 : 2) * AllReduce(message);
+  if (tp_ > 1) time += AllReduces() * AllReduce(message);
   for (double stage = 1; stage < pp_; ++stage) {  // each device sends to the one of its rank in the next stage
     bool crosses = false;
     for (double device = stage * tp_; device < (stage + 1) * tp_; ++device) {
@@ -123,9 +129,12 @@ Spent SlowOracle::Head(double rows) const {
 Spent SlowOracle::Step(const Shape& x) const {
   const double tokens = x.decoding + x.prefilling * x.n;
   Spent device;
-  device.memory = tokens * model_.hidden_size * (head_ + residual_) / (bandwidth_ * e_.elementwise);  // embedding
+  double embedded = model_.hidden_size;
+  if (model_.per_layer_input) embedded += model_.num_hidden_layers * model_.per_layer_input->hidden_size;
+  device.memory = tokens * embedded * (head_ + residual_) / (bandwidth_ * e_.elementwise);  // embedding
+  if (mixed_) device += MixedLayers(x);
   std::optional<Spent> layer_of_kind[2][2];  // layers of a kind take the same time
-  for (int layer = 0; layer < model_.num_hidden_layers; ++layer) {
+  for (int layer = 0; layer < (mixed_ ? 0 : model_.num_hidden_layers); ++layer) {
     std::optional<Spent>& spent = layer_of_kind[IsMoe(layer)][IsWindowed(layer)];
     if (!spent) spent = Layer(layer, x);
     device += *spent;
@@ -178,8 +187,14 @@ Spent SlowOracle::Around(double sequences) const {
   if (w_.prefix_load) {
     const auto& mla = model_.latent_attention;
     const double elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
-    spent.communication =
-        sequences * w_.cached_prefix_tokens * model_.num_hidden_layers / pp_ * elements * kv_ / w_.prefix_load->value();
+    double bytes = w_.cached_prefix_tokens * model_.num_hidden_layers * elements * kv_;
+    if (mixed_) {
+      bytes = StateBytes();
+      for (int layer = 0; layer < model_.num_hidden_layers; ++layer) {
+        bytes += w_.cached_prefix_tokens * KvElements(MixerOf(layer)) * kv_;
+      }
+    }
+    spent.communication = sequences * bytes / pp_ / w_.prefix_load->value();
   }
   return spent;
 }

@@ -87,6 +87,25 @@ class SlowOracle {
   Chunks ChunkedPrefill(double sequences) const;
   Spent Around(double sequences) const;
 
+  // Of models whose layers differ in more than their window (slow_oracle_mixed.cc).
+  struct Mixer;
+  struct Sight;
+  Mixer MixerOf(int layer) const;
+  Spent MixedLayers(const Shape& shape) const;
+  Spent MixedLayer(const Mixer& mixer, const Shape& shape) const;
+  Spent HeadMixer(const Mixer& mixer, const Shape& shape) const;
+  Spent LatentMixer(const Mixer& mixer, const Shape& shape) const;
+  Spent CompressedMixer(const Mixer& mixer, const Shape& shape) const;
+  Spent Recurrence(const Shape& shape) const;
+  Spent Attend(const Sight& sight, const Shape& shape) const;
+  Spent Index(double compression, const Shape& shape) const;
+  Spent MixedMlp(const Mixer& mixer, const Shape& shape) const;
+  double MixedElementwise(const Mixer& mixer, double tokens) const;
+  double MixedKvKept() const;
+  double StateBytes() const;
+  double KvElements(const Mixer& mixer) const;
+  double AllReduces() const;
+
   bool IsMoe(int layer) const;
   bool IsWindowed(int layer) const;
   double Seen(double context, bool windowed) const;
@@ -102,6 +121,8 @@ class SlowOracle {
   double heads_, kv_heads_;                            // of one device
   double peak_, gemm_, head_gemm_, attention_, vector_, bandwidth_;
   double link_, scale_out_, node_;
+  double index_, recurrence_;
+  bool mixed_;
 };
 
 // The dense peak of the wider of two formats, and bytes of an element of what it computes in: what a device does not

@@ -138,11 +138,11 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
   const auto product = [&](double n, double k) {
     return Product(rows, n, k, Bytes8(dtype), activation_, rate, kernels.half_rows);
   };
-  Spent spent =
-      on_rank * (product((model_.mlp_matrices - 1) * width, model_.hidden_size) + product(model_.hidden_size, width));
+  const double hidden = moe.moe_latent_size > 0 ? moe.moe_latent_size : model_.hidden_size;  // of what they read
+  Spent spent = on_rank * (product((model_.mlp_matrices - 1) * width, hidden) + product(hidden, width));
   const bool sent = replicas > 1 && d_.expert_exchange == ExpertExchange::kAllToAll;
   const double sorted = sent ? on_rank * rows : all * chosen;
-  spent.memory += sorted * model_.hidden_size * (2 * activation_ + residual_) / kernels.row_rate.value();
+  spent.memory += sorted * hidden * (2 * activation_ + residual_) / kernels.row_rate.value();
   if (replicas > 1) spent.communication += Exchange(tokens);
   return spent;
 }
@@ -150,7 +150,9 @@ Spent SlowOracle::Experts(double tokens, const Shape& x) const {
 // To the experts and back.
 double SlowOracle::Exchange(double tokens) const {
   const double devices = tp_ * d_.data_parallel;
-  const double bytes = tokens * model_.hidden_size * (activation_ + residual_);  // of one replica, both ways
+  const int latent = model_.mixture_of_experts->moe_latent_size;
+  const double hidden = latent > 0 ? latent : model_.hidden_size;
+  const double bytes = tokens * hidden * (activation_ + residual_);  // of one replica, both ways
   const double alpha = 2 * e_.link_latency.value();
   if (d_.expert_exchange == ExpertExchange::kAllGather) {
     const double all = bytes * d_.data_parallel;

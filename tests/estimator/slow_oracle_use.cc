@@ -28,6 +28,7 @@ double SlowOracle::Mfu(double sequences, double prefill_seconds) const {
 }
 
 double SlowOracle::KvKept() const {
+  if (mixed_) return MixedKvKept();
   const auto& mla = model_.latent_attention;
   const double elements = mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads_ * model_.head_dim;
   double bytes = 0;

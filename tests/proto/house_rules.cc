@@ -13,9 +13,9 @@ namespace {
 
 // A quantity's name ends in its unit.
 constexpr char kUnitSuffix[] =
-    "(.*_)?(seconds|bytes|tokens|watts|year|bytes_per_second|bytes_per_token|flops_per_second|ops_per_second|"
-    "joules_per_request|joules_per_output_token|tokens_per_second|tokens_per_second_per_device|tokens_per_second_per_"
-    "user|requests_per_second|rate_per_second)";
+    "(.*_)?(seconds|bytes|tokens|watts|year|bytes_per_second|bytes_per_token|bytes_per_sequence|flops_per_second|"
+    "ops_per_second|joules_per_request|joules_per_output_token|tokens_per_second|tokens_per_second_per_device|tokens_per_"
+    "second_per_user|requests_per_second|rate_per_second)";
 
 // Numbers that carry no unit, and why. The names stand between blanks.
 struct Unitless {
@@ -32,6 +32,10 @@ constexpr Unitless kUnitless[] = {
      "shared_expert_intermediate_size first_k_dense_replace moe_layer_freq dense_intermediate_size "
      "num_hidden_layers hidden_size num_attention_heads num_key_value_heads head_dim intermediate_size "
      "vocab_size mlp_matrices norms_per_layer learned_position_rows max_position_embeddings "
+     "num_layers num_attention_layers num_mlp_layers num_key_heads num_value_heads key_head_dim value_head_dim "
+     "conv_kernel_size chunk_size index_n_heads index_head_dim index_topk num_indexer_layers moe_latent_size "
+     "full_attention_head_dim num_full_attention_key_value_heads num_windowed_layers residual_streams "
+     "num_sparse_layers num_heavy_layers sparse_compression heavy_compression o_groups o_lora_rank "
      "parameter_count active_parameter_count "},
     {"counts of things that the name says",
      " devices_per_node batch_size running_sequences waiting_requests max_num_seqs largest_batch "

@@ -29,7 +29,8 @@ inline MemoryUse DistinctMemory(double first) {
           .largest_batch = first + 4,
           .kv_tokens_capacity = first + 5,
           .kv_per_token = Bytes(first + 6),
-          .compute_bound_batch = first + 7};
+          .compute_bound_batch = first + 7,
+          .state_per_sequence = Bytes(first + 8)};
 }
 
 inline OperatorEstimate DistinctOperator(const char* name, double first) {

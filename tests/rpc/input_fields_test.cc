@@ -203,9 +203,11 @@ TEST_F(InputFieldsTest, EveryMetricIsKnownInSomeScenario) {
   v1::Scenario brief = Disaggregated();  // so short that a large batch is bound by compute
   brief.mutable_workload()->set_prompt_tokens(16);
   brief.mutable_workload()->set_output_tokens(16);
+  v1::Scenario recurs = Disaggregated();
+  recurs.set_model_id("qwen3.5-0.8b");
   std::set<int> known;
   for (const v1::Scenario& base :
-       {usual, dense, kpi, Speculative(), Disaggregated(), queued, loaded, closed_loop, brief}) {
+       {usual, dense, kpi, Speculative(), Disaggregated(), queued, loaded, closed_loop, brief, recurs}) {
     v1::SweepRequest request;
     *request.mutable_base() = base;
     request.add_axes()->set_field("workload.prompt_tokens");

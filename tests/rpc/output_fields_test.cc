@@ -57,6 +57,7 @@ decode {
 memory {
   weight_bytes: 171 kv_cache_bytes: 172 activation_bytes: 173 free_bytes: 174 largest_batch: 175
   kv_tokens_capacity: 176 kv_bytes_per_token: 177 compute_bound_batch: 178
+  state_bytes_per_sequence: 179
 }
 mbu: 181
 mfu: 182
@@ -87,6 +88,7 @@ disaggregated_use {
   prefill_memory {
     weight_bytes: 211 kv_cache_bytes: 212 activation_bytes: 213 free_bytes: 214 largest_batch: 215
     kv_tokens_capacity: 216 kv_bytes_per_token: 217 compute_bound_batch: 218
+    state_bytes_per_sequence: 219
   }
   prefill_devices: 221
 }

@@ -71,12 +71,13 @@ class SweepFieldsTest : public SecondaryTest {
     }
     return base;
   }
-  // The spec of a dense model, or of one with experts where the field is about experts, free of what would contradict
-  // the field.
+  // The spec of a dense model, or of one with experts or recurrence where the field is about those, free of what would
+  // contradict the field.
   v1::ModelSpec ModelSpec(const std::string& path, const std::string& dense_id) {
     const bool has_experts = absl::StrContains(path, "mixture_of_experts");
     v1::GetModelRequest get;
-    get.set_model_id(has_experts ? "mixtral-8x7b" : dense_id);
+    const bool recurs = absl::StrContains(path, "linear_attention");
+    get.set_model_id(has_experts ? "mixtral-8x7b" : recurs ? "qwen3.5-0.8b" : dense_id);
     v1::GetModelResponse got;
     EXPECT_TRUE(Call(&v1::CatalogService::Stub::GetModel, get, &got).ok());
     v1::ModelSpec spec = got.entry().spec();

@@ -87,6 +87,14 @@ std::vector<std::string> ConfigReader::Texts(const std::string& name) {
   return texts;
 }
 
+std::vector<double> ConfigReader::Numbers(const std::string& name) {
+  std::vector<double> numbers;
+  const Value* value = Read(name);
+  if (value == nullptr) return numbers;
+  for (const Value& one : value->list_value().values()) numbers.push_back(one.number_value());
+  return numbers;
+}
+
 const google::protobuf::Struct* ConfigReader::Object(const std::string& name) {
   const Value* value = Read(name);
   if (value == nullptr) return nullptr;
@@ -105,13 +113,25 @@ void ConfigReader::MustBeInt(const std::string& name, int32_t allowed) {
   if (value.value_or(allowed) != allowed) Fault(name, absl::StrCat(*value, "; allowed ", allowed));
 }
 
+std::vector<std::string> ConfigReader::Unread(const std::vector<std::string>& ignore) const {
+  std::vector<std::string> unread = unread_;
+  for (const auto& [name, value] : config_.fields()) {
+    if (!read_.contains(name) && !IsOff(value)) unread.push_back(prefix_ + name);
+  }
+  std::erase_if(unread,
+                [&](const std::string& name) { return std::find(ignore.begin(), ignore.end(), name) != ignore.end(); });
+  return unread;
+}
+
+void ConfigReader::Take(const ConfigReader& object) {
+  faults_.insert(faults_.end(), object.faults_.begin(), object.faults_.end());
+  const std::vector<std::string> unread = object.Unread({});
+  unread_.insert(unread_.end(), unread.begin(), unread.end());
+}
+
 absl::Status ConfigReader::Finish(const std::string& file, const std::vector<std::string>& ignore) const {
   std::vector<std::string> faults = faults_;
-  std::vector<std::string> unread;
-  for (const auto& [name, value] : config_.fields()) {
-    const bool ignored = std::find(ignore.begin(), ignore.end(), prefix_ + name) != ignore.end();
-    if (!read_.contains(name) && !ignored && !IsOff(value)) unread.push_back(prefix_ + name);
-  }
+  std::vector<std::string> unread = Unread(ignore);
   std::sort(unread.begin(), unread.end());
   for (const std::string& name : unread) faults.push_back(absl::StrCat(name, ": is not understood"));
   if (faults.empty()) return absl::OkStatus();

@@ -35,6 +35,7 @@ class ConfigReader {
   bool Bool(const std::string& name, bool when_absent);
   std::string Text(const std::string& name);  // empty if it is absent
   std::vector<std::string> Texts(const std::string& name);
+  std::vector<double> Numbers(const std::string& name);
   const google::protobuf::Struct* Object(const std::string& name);  // null if it is absent
 
   // The field must be absent, null, false, 0 or empty: what it switches on has no place in a ModelSpec.
@@ -43,17 +44,21 @@ class ConfigReader {
   void Ignore(const std::vector<std::string>& names) { read_.insert(names.begin(), names.end()); }
 
   void Fault(const std::string& name, const std::string& what);
+  // Takes over the faults and the unread fields of the reader of an object of this config.
+  void Take(const ConfigReader& object);
 
   // INVALID_ARGUMENT naming every fault and every unread field; OK if there is none.
   absl::Status Finish(const std::string& file, const std::vector<std::string>& ignore) const;
 
  private:
   const google::protobuf::Value* Read(const std::string& name);
+  std::vector<std::string> Unread(const std::vector<std::string>& ignore) const;
 
   const google::protobuf::Struct& config_;
   const std::string prefix_;
   std::set<std::string> read_;
   std::vector<std::string> faults_;
+  std::vector<std::string> unread_;  // of objects
 };
 
 }  // namespace foretoken::cli

@@ -2,6 +2,10 @@
 
 #include <google/protobuf/struct.pb.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/huggingface/config_reader.h"
@@ -130,6 +134,25 @@ absl::StatusOr<google::protobuf::Struct> ParseConfig(const std::string& text, co
   return config;
 }
 
+// Of a model that also sees and hears, the language model: the fields of its text_config, and of the whole what is not
+// of the other towers.
+google::protobuf::Struct LanguageModel(const google::protobuf::Struct& config) {
+  constexpr const char* kTowers[] = {"qwen3_5", "qwen3_5_moe", "gemma4"};
+  const auto type = config.fields().find("model_type");
+  const auto text = config.fields().find("text_config");
+  const bool known = type != config.fields().end() && std::find(std::begin(kTowers), std::end(kTowers),
+                                                                type->second.string_value()) != std::end(kTowers);
+  if (!known || text == config.fields().end()) return config;
+  google::protobuf::Struct language = text->second.struct_value();
+  for (const auto& [name, value] : config.fields()) {
+    const bool of_tower = absl::EndsWith(name, "_config") && name != "quantization_config";
+    const bool of_tokens = absl::EndsWith(name, "_token_id") || absl::EndsWith(name, "_token_index");
+    if (!of_tower && !of_tokens && name != "vision_soft_tokens_per_image")
+      language.mutable_fields()->insert({name, value});
+  }
+  return language;
+}
+
 void AddSource(const std::string& file, v1::ModelSpec& spec) {
   v1::Source& source = *spec.add_sources();
   source.set_citation(
@@ -148,7 +171,8 @@ absl::StatusOr<v1::ModelSpec> ModelFromHuggingFace(const std::string& text, cons
                                                    const std::vector<std::string>& ignore) {
   const absl::StatusOr<google::protobuf::Struct> json = ParseConfig(text, file);
   if (!json.ok()) return json.status();
-  ConfigReader config(*json);
+  const google::protobuf::Struct language = LanguageModel(*json);
+  ConfigReader config(language);
   const std::string type = config.Text("model_type");
   const auto family = Families().find(type);
   if (family == Families().end()) {

@@ -3,7 +3,9 @@
 // Start of the room huggingface/. It includes scenario/ and the rooms before it.
 //
 // Understood by model_type: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text,
-// phi, phi3, gpt2, gpt_neox, falcon, deepseek_v2, deepseek_v3. Each family reads the fields that
+// gemma4_text, phi, phi3, gpt2, gpt_neox, falcon, falcon_h1, deepseek_v2, deepseek_v3, deepseek_v32, deepseek_v4,
+// kimi_linear, glm_moe_dsa, qwen3_next, qwen3_5_text, qwen3_5_moe_text, granitemoehybrid, nemotron_h and others; of
+// qwen3_5, qwen3_5_moe and gemma4 the language model. Each family reads the fields that
 // it knows. A field that no code read is an error that names it, unless it is known not to change the cost (token ids,
 // rotary settings, dropout, ...). So an unknown variant is refused, not guessed.
 #ifndef FORETOKEN_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_H_

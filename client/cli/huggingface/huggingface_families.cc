@@ -31,6 +31,17 @@ void SetWindow(int32_t window_tokens, std::optional<int32_t> full_layers, v1::Mo
   if (full_layers.has_value()) spec.mutable_sliding_window()->set_num_full_attention_layers(*full_layers);
 }
 
+void ReadLatents(Config& config, ModelSpec& spec) {
+  spec.set_attention_type(v1::ATTENTION_TYPE_MLA);
+  v1::LatentAttention& latent = *spec.mutable_latent_attention();
+  if (const auto rank = config.MaybeInt("q_lora_rank")) latent.set_q_lora_rank(*rank);
+  latent.set_kv_lora_rank(config.Int("kv_lora_rank"));
+  latent.set_qk_rope_head_dim(config.Int("qk_rope_head_dim"));
+  latent.set_qk_nope_head_dim(config.Int("qk_nope_head_dim"));
+  latent.set_v_head_dim(config.Int("v_head_dim"));
+  config.Ignore({"qk_head_dim"});  // the sum of its two parts
+}
+
 int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise) {
   const std::vector<std::string> types = config.Texts("layer_types");
   if (types.empty()) return otherwise;
@@ -50,6 +61,8 @@ const std::map<std::string, FamilyReader>& Families() {
     auto* all = new std::map<std::string, FamilyReader>(GatedFamilies());
     all->merge(BiasedRouterFamilies());
     all->merge(PlainFamilies());
+    all->merge(MixedFamilies());
+    all->merge(SparseFamilies());
     return all;
   }();
   return families;

@@ -24,6 +24,9 @@ void ReadGated(ConfigReader& config, v1::ModelSpec& spec, bool tied);
 // Sets sliding-window attention of `window_tokens` in all layers except `full_layers`; in all if none is given.
 void SetWindow(int32_t window_tokens, std::optional<int32_t> full_layers, v1::ModelSpec& spec);
 
+// Sets multi-head latent attention from the fields of DeepSeek.
+void ReadLatents(ConfigReader& config, v1::ModelSpec& spec);
+
 // Number of layers with full attention: counted in layer_types if the config has it, else `otherwise`. A layer type
 // that is neither full nor sliding is a fault, and so is a list whose length is not `layers`.
 int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise);
@@ -32,6 +35,10 @@ int32_t FullLayers(ConfigReader& config, int32_t layers, int32_t otherwise);
 std::map<std::string, FamilyReader> GatedFamilies();
 std::map<std::string, FamilyReader> BiasedRouterFamilies();
 std::map<std::string, FamilyReader> PlainFamilies();
+
+// Layers of several kinds: recurrence beside attention, and attention of several shapes or over a choice of tokens.
+std::map<std::string, FamilyReader> MixedFamilies();
+std::map<std::string, FamilyReader> SparseFamilies();
 
 // All, by model_type.
 const std::map<std::string, FamilyReader>& Families();

@@ -121,21 +121,10 @@ void Phi3(Config& config, ModelSpec& spec) {
   config.Ignore({"full_attn_mod", "interpolate_factor"});  // Transformers reads neither
 }
 
-void ReadLatentAttention(Config& config, ModelSpec& spec) {
-  spec.set_attention_type(v1::ATTENTION_TYPE_MLA);
-  v1::LatentAttention& latent = *spec.mutable_latent_attention();
-  if (const auto rank = config.MaybeInt("q_lora_rank")) latent.set_q_lora_rank(*rank);
-  latent.set_kv_lora_rank(config.Int("kv_lora_rank"));
-  latent.set_qk_rope_head_dim(config.Int("qk_rope_head_dim"));
-  latent.set_qk_nope_head_dim(config.Int("qk_nope_head_dim"));
-  latent.set_v_head_dim(config.Int("v_head_dim"));
-  config.Ignore({"qk_head_dim"});  // the sum of its two parts
-}
-
 void DeepseekV2(Config& config, ModelSpec& spec) {
   ReadGated(config, spec, false);
   spec.clear_head_dim();  // some files state the rotary part here; latent_attention has the sizes
-  ReadLatentAttention(config, spec);
+  ReadLatents(config, spec);
   v1::MixtureOfExperts& moe = *spec.mutable_mixture_of_experts();
   moe.set_num_experts(config.Int("n_routed_experts"));
   moe.set_num_experts_per_tok(config.Int("num_experts_per_tok"));

@@ -151,6 +151,8 @@ constexpr EstimateColumn kColumns[] = {
     {"e2e_p99_seconds", "percentiles.e2e.p99.seconds"},
     {"e2e_p99_standard_error_seconds", "percentiles.e2e.p99.standard_error_seconds"},
     {"percentile_requests", "percentiles.requests"},
+    {"state_bytes_per_sequence", "memory.state_bytes_per_sequence"},
+    {"prefill_state_bytes_per_sequence", "disaggregated_use.prefill_memory.state_bytes_per_sequence"},
 };
 
 std::string ScalarText(const Message& message, const FieldDescriptor& field) {

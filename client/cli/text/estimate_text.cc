@@ -67,6 +67,9 @@ std::string CapacityText(const v1::MemoryUse& memory) {
   if (memory.kv_bytes_per_token() > 0) {
     parts.push_back(absl::StrCat(FormatBytes(memory.kv_bytes_per_token()), " per KV token over the replica"));
   }
+  if (memory.has_state_bytes_per_sequence()) {
+    parts.push_back(absl::StrCat(FormatBytes(memory.state_bytes_per_sequence()), " of state per sequence"));
+  }
   if (memory.has_compute_bound_batch()) {
     parts.push_back(absl::StrCat("compute-bound from batch ", FormatCount(memory.compute_bound_batch())));
   }

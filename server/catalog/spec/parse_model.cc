@@ -6,6 +6,7 @@
 #include "server/catalog/spec/aliases.h"
 #include "server/catalog/spec/field_checker.h"
 #include "server/catalog/spec/parse.h"
+#include "server/catalog/spec/parse_layers.h"
 
 namespace foretoken::catalog {
 namespace {
@@ -76,13 +77,13 @@ LatentAttention ParseLatent(FieldChecker& checks, const v1::LatentAttention& spe
   return mla;
 }
 
-SlidingWindow ParseWindow(FieldChecker& checks, const v1::ModelSpec& spec) {
+// `layers`: those with attention.
+SlidingWindow ParseWindow(FieldChecker& checks, const v1::ModelSpec& spec, int layers) {
   const v1::SlidingWindow& window = spec.sliding_window();
   SlidingWindow out{.chunked = window.chunked()};
   out.window_tokens = checks.Int("sliding_window.window_tokens", window.window_tokens(), 1, kMaxTokens);
   out.num_full_attention_layers =
-      checks.Int("sliding_window.num_full_attention_layers", window.num_full_attention_layers(), 0,
-                 std::max(0, spec.num_hidden_layers()));
+      checks.Int("sliding_window.num_full_attention_layers", window.num_full_attention_layers(), 0, layers);
   return out;
 }
 
@@ -110,7 +111,7 @@ void ParseSharedExperts(FieldChecker& checks, const v1::MixtureOfExperts& spec, 
 // Which layers are MoE, and how wide the others are. The first dense ones lead; after them every moe_layer_freq-th.
 void ParseExpertLayers(FieldChecker& checks, const v1::ModelSpec& model, const v1::MixtureOfExperts& spec,
                        MixtureOfExperts& moe) {
-  const int layers = std::max(1, model.num_hidden_layers());
+  const int layers = std::max(1, model.has_num_mlp_layers() ? model.num_mlp_layers() : model.num_hidden_layers());
   moe.first_k_dense_replace =
       checks.Int("mixture_of_experts.first_k_dense_replace", spec.first_k_dense_replace(), 0, layers - 1);
   const int routed = layers - std::clamp(moe.first_k_dense_replace, 0, layers - 1);
@@ -130,6 +131,9 @@ MixtureOfExperts ParseExperts(FieldChecker& checks, const v1::ModelSpec& model, 
                                        std::max(1, spec.num_experts()));
   moe.moe_intermediate_size =
       checks.Int("mixture_of_experts.moe_intermediate_size", spec.moe_intermediate_size(), 1, kMaxWidth);
+  if (spec.has_moe_latent_size()) {
+    moe.moe_latent_size = checks.Int("mixture_of_experts.moe_latent_size", spec.moe_latent_size(), 1, kMaxWidth);
+  }
   ParseSharedExperts(checks, spec, moe);
   ParseExpertLayers(checks, model, spec, moe);
   moe.native_expert_dtype = checks.Dtype("mixture_of_experts.native_expert_dtype", spec.native_expert_dtype());
@@ -188,7 +192,9 @@ void ParseAttention(FieldChecker& checks, const v1::ModelSpec& spec, Model& mode
   ParseHeads(checks, spec, model);
   CheckAttentionType(checks, spec, model);
   if (spec.has_latent_attention()) model.latent_attention = ParseLatent(checks, spec.latent_attention());
-  if (spec.has_sliding_window()) model.sliding_window = ParseWindow(checks, spec);
+  if (spec.has_sliding_window()) {
+    model.sliding_window = ParseWindow(checks, spec, std::max(0, model.attention_layers()));
+  }
   model.qkv_bias = spec.qkv_bias();
   model.attention_output_bias = spec.attention_output_bias();
   model.attention_sinks = spec.attention_sinks();
@@ -229,7 +235,9 @@ absl::StatusOr<Model> ParseModel(const v1::ModelSpec& spec) {
   Model model{.id = spec.id(), .unsupported_reason = spec.unsupported_reason()};
   model.num_hidden_layers = checks.Int("num_hidden_layers", spec.num_hidden_layers(), 1, kMaxLayers);
   model.hidden_size = checks.Int("hidden_size", spec.hidden_size(), 1, kMaxWidth);
+  ParseLayerCounts(checks, spec, model);
   ParseAttention(checks, spec, model);
+  ParseLayers(checks, spec, model);
   ParseMlp(checks, spec, model);
   ParseNorms(checks, spec, model);
   ParseEmbedding(checks, spec, model);

@@ -45,6 +45,8 @@ double OptionalMemoryOf(const Estimate& e) {
   return e.memory ? Value((*e.memory).*kField) : kUnknown;
 }
 
+double StateBytes(const Estimate& e) { return e.memory ? Value(e.memory->state_per_sequence) : kUnknown; }
+
 template <double Throughput::*kField>
 double ThroughputOf(const Estimate& e) {
   return e.throughput.*kField;
@@ -223,6 +225,8 @@ constexpr MetricRow kRows[] = {
     {v1::METRIC_E2E_P90_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p90>)},
     {v1::METRIC_E2E_P95_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p95>)},
     {v1::METRIC_E2E_P99_SECONDS, PerPoint(PercentileOf<&Percentiles::e2e, &SimulatedTimes::p99>)},
+    {v1::METRIC_STATE_BYTES_PER_SEQUENCE, Shared(StateBytes)},
+    {v1::METRIC_PREFILL_STATE_BYTES_PER_SEQUENCE, PerPoint(PrefillPoolOf<&MemoryUse::state_per_sequence>)},
 };
 
 // How many rows a metric has.

@@ -20,6 +20,7 @@ void WriteMemory(const MemoryUse& memory, v1::MemoryUse& message) {
   if (memory.largest_batch) message.set_largest_batch(*memory.largest_batch);
   if (memory.kv_tokens_capacity) message.set_kv_tokens_capacity(*memory.kv_tokens_capacity);
   if (memory.compute_bound_batch) message.set_compute_bound_batch(*memory.compute_bound_batch);
+  if (memory.state_per_sequence) message.set_state_bytes_per_sequence(memory.state_per_sequence->value());
 }
 
 void WriteSecondary(const Estimate& estimate, v1::Estimate& message) {

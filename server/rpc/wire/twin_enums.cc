@@ -339,6 +339,18 @@ constexpr v1::WriteAction TwinOf(catalog::WriteAction value) {
   return static_cast<v1::WriteAction>(kNone);
 }
 
+constexpr v1::LinearAttentionType TwinOf(LinearAttentionType value) {
+  switch (value) {
+    case LinearAttentionType::kGatedDeltaNet:
+      return v1::LINEAR_ATTENTION_TYPE_GATED_DELTA_NET;
+    case LinearAttentionType::kKimiDeltaAttention:
+      return v1::LINEAR_ATTENTION_TYPE_KIMI_DELTA_ATTENTION;
+    case LinearAttentionType::kMamba2:
+      return v1::LINEAR_ATTENTION_TYPE_MAMBA_2;
+  }
+  return static_cast<v1::LinearAttentionType>(kNone);
+}
+
 constexpr v1::LatencyMetric TwinOf(Metric value) {
   switch (value) {
     case kTtft:
@@ -379,6 +391,8 @@ static_assert(AreTwins(ExpertRouting::kIndependent, v1::EXPERT_ROUTING_INDEPENDE
 static_assert(AreTwins(AttentionKernel::kFlash, v1::ATTENTION_KERNEL_FLASH, v1::AttentionKernel_ARRAYSIZE));
 static_assert(AreTwins(ExpertExchange::kAllGather, v1::EXPERT_EXCHANGE_ALL_GATHER, v1::ExpertExchange_ARRAYSIZE));
 static_assert(AreTwins(NormType::kRmsNorm, v1::NORM_TYPE_RMSNORM, v1::NormType_ARRAYSIZE));
+static_assert(AreTwins(LinearAttentionType::kGatedDeltaNet, v1::LINEAR_ATTENTION_TYPE_GATED_DELTA_NET,
+                       v1::LinearAttentionType_ARRAYSIZE));
 static_assert(AreTwins(catalog::WriteAction::kRegister, v1::WRITE_ACTION_REGISTER, v1::WriteAction_ARRAYSIZE));
 static_assert(AreTwins(kTtft, v1::LATENCY_METRIC_TTFT, v1::LatencyMetric_ARRAYSIZE));
 

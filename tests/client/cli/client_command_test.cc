@@ -262,8 +262,8 @@ TEST_F(CommandTest, CompareRanksAndTellsRefusals) {
 TEST_F(CommandTest, EveryColumnOfAComparison) {
   server_.estimator.reply = DistinctEstimate();
   EXPECT_THAT(Run({"compare", "small", "gpu-b"}).out,
-              HasSubstr("   hardware   TTFT   TPOT    E2E  tok/s/device      MBU  SLO      provenance\n"
-                        "1  gpu-b     102 s  106 s  110 s           117  14,400%  UNKNOWN  CALIBRATED/TRANSFERRED\n"));
+              HasSubstr("   hardware   TTFT   TPOT    E2E  tok/s/device      MBU  SLO       provenance\n"
+                        "1  gpu-b     102 s  106 s  110 s           117  14,500%  MARGINAL  CALIBRATED/TRANSFERRED\n"));
 }
 
 TEST_F(CommandTest, EveryColumnOfAnExplanation) {

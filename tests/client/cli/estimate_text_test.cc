@@ -10,11 +10,11 @@ namespace {
 // Every value of the estimate is another number, so that two that are swapped show.
 TEST(EstimateTextTest, EveryValueInItsPlace) {
   EXPECT_EQ(EstimateText(DistinctEstimate(), {}), R"(  TTFT  102 s  103 s to 104 s (10,500%)  time to first token
-        178 s                            time to first token, if compute alone limited it
+        179 s                            time to first token, if compute alone limited it
   TPOT  106 s  107 s to 108 s (10,900%)  time per output token
   E2E   110 s  111 s to 112 s (11,300%)  end to end
-  Throughput  116 tok/s, 117 tok/s per device (150 devices), 118 tok/s per user, 119 requests/s
-  The batch does not fit at once: it runs as 149 sequential batches
+  Throughput  116 tok/s, 117 tok/s per device (151 devices), 118 tok/s per user, 119 requests/s
+  The batch does not fit at once: it runs as 150 sequential batches
 
 Percentiles  of 246 simulated requests
                mean          p50          p90          p95          p99
@@ -38,27 +38,27 @@ Decode, 114 steps  128 s, bound by queueing
   queueing       133 s  20.3%                                 ########
 
 Memory per device  weights 136 B, KV cache 137 B, activations 138 B, free 139 B
-  largest batch 140, room for 141 KV tokens, 142 B per KV token over the replica, compute-bound from batch 143
+  largest batch 140, room for 141 KV tokens, 142 B per KV token over the replica, 144 B of state per sequence, compute-bound from batch 143
 
-Speculative decoding  179 tokens per speculative step, verified in 180 s, drafted in 181 s
+Speculative decoding  180 tokens per speculative step, verified in 181 s, drafted in 182 s
 
-Disaggregated  196 prefill devices; a transfer of 182 B of KV cache delays TTFT by 183 s
-  prefill 184, transfer 185, decode 186 requests/s; limited by transfer
+Disaggregated  198 prefill devices; a transfer of 183 B of KV cache delays TTFT by 184 s
+  prefill 185, transfer 186, decode 187 requests/s; limited by decode
 
-Prefill pool, memory per device  weights 188 B, KV cache 189 B, activations 190 B, free 191 B
-  largest batch 192, room for 193 KV tokens, 194 B per KV token over the replica, compute-bound from batch 195
+Prefill pool, memory per device  weights 189 B, KV cache 190 B, activations 191 B, free 192 B
+  largest batch 193, room for 194 KV tokens, 195 B per KV token over the replica, 197 B of state per sequence, compute-bound from batch 196
 
-Utilisation  memory bandwidth in decode (MBU) 14,400%, FLOPs in prefill (MFU) 14,500%
+Utilisation  memory bandwidth in decode (MBU) 14,500%, FLOPs in prefill (MFU) 14,600%
 
-Energy  at least 197 J per request, 198 J per output token; utilisation 19,900% in prefill, 20,000% in decode
+Energy  at least 199 J per request, 200 J per output token; utilisation 20,100% in prefill, 20,200% in decode
 
-Cost  202 per request, 203 per million output tokens
+Cost  204 per request, 205 per million output tokens
 
-SLO  UNKNOWN, headroom +14,700%, probability 14,800%
-  the TPOT needs 204 B/s
-  the TTFT needs 205 FLOP/s of peak, if compute alone limited it
+SLO  MARGINAL, headroom +14,800%, probability 14,900%
+  the TPOT needs 206 B/s
+  the TTFT needs 207 FLOP/s of peak, if compute alone limited it
 
-warning: text-155 (text-156)
+warning: text-156 (text-157)
 )");
 }
 

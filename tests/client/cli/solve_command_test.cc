@@ -126,8 +126,8 @@ TEST(SolveCommandTest, EveryColumnOfTheCandidates) {
   server.estimator.reply = DistinctEstimate();
   EXPECT_THAT(
       RunCli(server, {"solve", "hardware", "small", "-o", "2", "--candidate", "gpu-a", "--candidate", "gpu-b"}).out,
-      HasSubstr("\nhardware   TTFT   TPOT    E2E  cost/request  SLO      provenance\n"
-                "gpu-a     102 s  106 s  110 s           202  UNKNOWN  CALIBRATED/TRANSFERRED\n"));
+      HasSubstr("\nhardware   TTFT   TPOT    E2E  cost/request  SLO       provenance\n"
+                "gpu-a     102 s  106 s  110 s           204  MARGINAL  CALIBRATED/TRANSFERRED\n"));
 }
 
 TEST(SolveCommandTest, TheEstimateFollowsTheAnswerInCsv) {

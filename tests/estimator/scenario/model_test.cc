@@ -172,7 +172,7 @@ TEST(CountParametersTest, ActiveIsTotalWithoutExperts) {
 
 TEST(CountParametersTest, PartsAreThoseOfTheHeadersExample) {
   const ParameterCounts counts = CountParameters(Llama31_8B());
-  EXPECT_EQ(counts.attention_per_layer, 41'943'040);   // 4096 * (4096 + 2 * 1024 + 4096)
+  EXPECT_EQ(counts.attention, 32 * 41'943'040.0);   // 4096 * (4096 + 2 * 1024 + 4096)
   EXPECT_EQ(counts.dense_mlp_per_layer, 176'160'768);  // 3 * 4096 * 14336
   EXPECT_EQ(counts.norms_per_layer, 8'192);            // 2 * 4096
   EXPECT_EQ(counts.embedding, 525'336'576);            // 128256 * 4096

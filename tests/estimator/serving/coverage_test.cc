@@ -229,6 +229,21 @@ constexpr Statement kStatements[] = {
     {Feature::kMixtureOfExperts, Nothing, [](Question& q) { q.model = Mixtral8x7b(); }},
     {Feature::kSlidingWindow, Nothing,
      [](Question& q) { q.model.sliding_window = SlidingWindow{.window_tokens = 64}; }},
+    {Feature::kRecurrence, Nothing,
+     [](Question& q) {
+       q.model.linear_attention = LinearAttention{.num_layers = 16,
+                                                  .num_key_heads = 8,
+                                                  .num_value_heads = 8,
+                                                  .key_head_dim = 64,
+                                                  .value_head_dim = 64,
+                                                  .conv_kernel_size = 4};
+     }},
+    {Feature::kSparseAttention, Nothing,
+     [](Question& q) {
+       q.model = DeepseekV2Lite();
+       q.model.sparse_attention = SparseAttention{
+           .index_n_heads = 8, .index_head_dim = 64, .index_topk = 64, .num_indexer_layers = q.model.num_hidden_layers};
+     }},
 };
 
 // A feature without a statement does not compile.
@@ -279,7 +294,8 @@ void Compare(Feature feature, const CoverageCell& cell, const Answers& a) {
       return ExpectRefused(cell, a.with);
     case Coverage::kIgnored: {
       // Another model has other times.
-      const bool of_model = feature == Feature::kMixtureOfExperts;
+      const bool of_model = feature == Feature::kMixtureOfExperts || feature == Feature::kRecurrence ||
+                            feature == Feature::kSparseAttention;
       return ExpectIgnored(cell, a.without, a.with, !of_model);
     }
     case Coverage::kUnused: {

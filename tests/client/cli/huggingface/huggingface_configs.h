@@ -1,6 +1,6 @@
 // Real config.json files, shortened, of models that the catalog has.
-#ifndef FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_CONFIGS_H_
-#define FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_CONFIGS_H_
+#ifndef FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_CONFIGS_H_
+#define FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_CONFIGS_H_
 
 namespace foretoken::cli {
 
@@ -178,4 +178,4 @@ inline constexpr Config kConfigs[] = {
 
 }  // namespace foretoken::cli
 
-#endif  // FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_CONFIGS_H_
+#endif  // FORETOKEN_TESTS_CLIENT_CLI_HUGGINGFACE_HUGGINGFACE_CONFIGS_H_

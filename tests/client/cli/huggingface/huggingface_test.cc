@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tests/client/cli/huggingface_configs.h"
+#include "tests/client/cli/huggingface/huggingface_configs.h"
 #include "tests/paths.h"
 
 namespace foretoken::cli {
