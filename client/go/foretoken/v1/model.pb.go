@@ -196,6 +196,63 @@ func (QkNorm) EnumDescriptor() ([]byte, []int) {
 	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{2}
 }
 
+// How a recurrent layer updates its state with a token.
+type LinearAttentionType int32
+
+const (
+	// Not stated.
+	LinearAttentionType_LINEAR_ATTENTION_TYPE_UNSPECIFIED LinearAttentionType = 0
+	// Gated delta net: a decay and a delta rule per value head (Qwen3-Next, Qwen3.5).
+	LinearAttentionType_LINEAR_ATTENTION_TYPE_GATED_DELTA_NET LinearAttentionType = 1
+	// Kimi delta attention: a gated delta net with a decay per key channel, whose gates have low rank (Kimi-Linear).
+	LinearAttentionType_LINEAR_ATTENTION_TYPE_KIMI_DELTA_ATTENTION LinearAttentionType = 2
+	// Mamba 2: a decay per head and an added outer product (Nemotron-H, Granite 4, Falcon-H1).
+	LinearAttentionType_LINEAR_ATTENTION_TYPE_MAMBA_2 LinearAttentionType = 3
+)
+
+// Enum value maps for LinearAttentionType.
+var (
+	LinearAttentionType_name = map[int32]string{
+		0: "LINEAR_ATTENTION_TYPE_UNSPECIFIED",
+		1: "LINEAR_ATTENTION_TYPE_GATED_DELTA_NET",
+		2: "LINEAR_ATTENTION_TYPE_KIMI_DELTA_ATTENTION",
+		3: "LINEAR_ATTENTION_TYPE_MAMBA_2",
+	}
+	LinearAttentionType_value = map[string]int32{
+		"LINEAR_ATTENTION_TYPE_UNSPECIFIED":          0,
+		"LINEAR_ATTENTION_TYPE_GATED_DELTA_NET":      1,
+		"LINEAR_ATTENTION_TYPE_KIMI_DELTA_ATTENTION": 2,
+		"LINEAR_ATTENTION_TYPE_MAMBA_2":              3,
+	}
+)
+
+func (x LinearAttentionType) Enum() *LinearAttentionType {
+	p := new(LinearAttentionType)
+	*p = x
+	return p
+}
+
+func (x LinearAttentionType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LinearAttentionType) Descriptor() protoreflect.EnumDescriptor {
+	return file_foretoken_v1_model_proto_enumTypes[3].Descriptor()
+}
+
+func (LinearAttentionType) Type() protoreflect.EnumType {
+	return &file_foretoken_v1_model_proto_enumTypes[3]
+}
+
+func (x LinearAttentionType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LinearAttentionType.Descriptor instead.
+func (LinearAttentionType) EnumDescriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{3}
+}
+
 // Which layers look at a window only.
 type SlidingWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -204,9 +261,16 @@ type SlidingWindow struct {
 	// Layers that see the full context; the others see the window. Absent: none, every layer is windowed.
 	NumFullAttentionLayers *int32 `protobuf:"varint,2,opt,name=num_full_attention_layers,json=numFullAttentionLayers,proto3,oneof" json:"num_full_attention_layers,omitempty"`
 	// True: the context is cut in chunks of window_tokens and a position sees its own chunk only.
-	Chunked       bool `protobuf:"varint,3,opt,name=chunked,proto3" json:"chunked,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Chunked bool `protobuf:"varint,3,opt,name=chunked,proto3" json:"chunked,omitempty"`
+	// Size of a head in the layers that see the full context; absent: head_dim.
+	FullAttentionHeadDim *int32 `protobuf:"varint,4,opt,name=full_attention_head_dim,json=fullAttentionHeadDim,proto3,oneof" json:"full_attention_head_dim,omitempty"`
+	// Key and value heads in the layers that see the full context; absent: num_key_value_heads.
+	NumFullAttentionKeyValueHeads *int32 `protobuf:"varint,5,opt,name=num_full_attention_key_value_heads,json=numFullAttentionKeyValueHeads,proto3,oneof" json:"num_full_attention_key_value_heads,omitempty"`
+	// In the layers that see the full context, values come from the projection of the keys: there is no matrix of their
+	// own. The KV cache holds both, because their norms differ.
+	FullAttentionKeysAreValues bool `protobuf:"varint,6,opt,name=full_attention_keys_are_values,json=fullAttentionKeysAreValues,proto3" json:"full_attention_keys_are_values,omitempty"`
+	unknownFields              protoimpl.UnknownFields
+	sizeCache                  protoimpl.SizeCache
 }
 
 func (x *SlidingWindow) Reset() {
@@ -260,6 +324,367 @@ func (x *SlidingWindow) GetChunked() bool {
 	return false
 }
 
+func (x *SlidingWindow) GetFullAttentionHeadDim() int32 {
+	if x != nil && x.FullAttentionHeadDim != nil {
+		return *x.FullAttentionHeadDim
+	}
+	return 0
+}
+
+func (x *SlidingWindow) GetNumFullAttentionKeyValueHeads() int32 {
+	if x != nil && x.NumFullAttentionKeyValueHeads != nil {
+		return *x.NumFullAttentionKeyValueHeads
+	}
+	return 0
+}
+
+func (x *SlidingWindow) GetFullAttentionKeysAreValues() bool {
+	if x != nil {
+		return x.FullAttentionKeysAreValues
+	}
+	return false
+}
+
+// Later layers that attend to the keys and values of an earlier layer of their kind: they have no key and value
+// projection and no KV cache of their own.
+type SharedKeyValues struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the windowed layers, how many.
+	NumWindowedLayers int32 `protobuf:"varint,1,opt,name=num_windowed_layers,json=numWindowedLayers,proto3" json:"num_windowed_layers,omitempty"`
+	// Of the layers that see the full context, how many.
+	NumFullAttentionLayers int32 `protobuf:"varint,2,opt,name=num_full_attention_layers,json=numFullAttentionLayers,proto3" json:"num_full_attention_layers,omitempty"`
+	// Width of the dense MLP in all of these layers; absent: intermediate_size.
+	IntermediateSize *int32 `protobuf:"varint,3,opt,name=intermediate_size,json=intermediateSize,proto3,oneof" json:"intermediate_size,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SharedKeyValues) Reset() {
+	*x = SharedKeyValues{}
+	mi := &file_foretoken_v1_model_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedKeyValues) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedKeyValues) ProtoMessage() {}
+
+func (x *SharedKeyValues) ProtoReflect() protoreflect.Message {
+	mi := &file_foretoken_v1_model_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedKeyValues.ProtoReflect.Descriptor instead.
+func (*SharedKeyValues) Descriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SharedKeyValues) GetNumWindowedLayers() int32 {
+	if x != nil {
+		return x.NumWindowedLayers
+	}
+	return 0
+}
+
+func (x *SharedKeyValues) GetNumFullAttentionLayers() int32 {
+	if x != nil {
+		return x.NumFullAttentionLayers
+	}
+	return 0
+}
+
+func (x *SharedKeyValues) GetIntermediateSize() int32 {
+	if x != nil && x.IntermediateSize != nil {
+		return *x.IntermediateSize
+	}
+	return 0
+}
+
+// A second embedding, of which each layer adds its own part to the residual stream.
+type PerLayerInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Width of the part of one layer (hidden_size_per_layer_input in config.json).
+	HiddenSize int32 `protobuf:"varint,1,opt,name=hidden_size,json=hiddenSize,proto3" json:"hidden_size,omitempty"`
+	// Rows of the second embedding (vocab_size_per_layer_input).
+	VocabSize     int32 `protobuf:"varint,2,opt,name=vocab_size,json=vocabSize,proto3" json:"vocab_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PerLayerInput) Reset() {
+	*x = PerLayerInput{}
+	mi := &file_foretoken_v1_model_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PerLayerInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PerLayerInput) ProtoMessage() {}
+
+func (x *PerLayerInput) ProtoReflect() protoreflect.Message {
+	mi := &file_foretoken_v1_model_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PerLayerInput.ProtoReflect.Descriptor instead.
+func (*PerLayerInput) Descriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PerLayerInput) GetHiddenSize() int32 {
+	if x != nil {
+		return x.HiddenSize
+	}
+	return 0
+}
+
+func (x *PerLayerInput) GetVocabSize() int32 {
+	if x != nil {
+		return x.VocabSize
+	}
+	return 0
+}
+
+// Recurrent layers, also called linear attention. Each keeps a state of num_value_heads x key_head_dim x value_head_dim
+// elements per sequence, whatever the context, and the last tokens of a short convolution. Such a layer has no KV cache.
+type LinearAttention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the state is updated.
+	Type LinearAttentionType `protobuf:"varint,1,opt,name=type,proto3,enum=foretoken.v1.LinearAttentionType" json:"type,omitempty"`
+	// Recurrent layers. The others have attention, unless num_attention_layers says otherwise.
+	NumLayers int32 `protobuf:"varint,2,opt,name=num_layers,json=numLayers,proto3" json:"num_layers,omitempty"`
+	// Query and key heads (linear_num_key_heads); in Mamba 2 the groups (n_groups) of B and C.
+	NumKeyHeads int32 `protobuf:"varint,3,opt,name=num_key_heads,json=numKeyHeads,proto3" json:"num_key_heads,omitempty"`
+	// Value heads (linear_num_value_heads); in Mamba 2 the heads (mamba_num_heads).
+	NumValueHeads int32 `protobuf:"varint,4,opt,name=num_value_heads,json=numValueHeads,proto3" json:"num_value_heads,omitempty"`
+	// Size of a query and key head (linear_key_head_dim); in Mamba 2 the state size (ssm_state_size).
+	KeyHeadDim int32 `protobuf:"varint,5,opt,name=key_head_dim,json=keyHeadDim,proto3" json:"key_head_dim,omitempty"`
+	// Size of a value head (linear_value_head_dim); in Mamba 2 the head size (mamba_head_dim).
+	ValueHeadDim int32 `protobuf:"varint,6,opt,name=value_head_dim,json=valueHeadDim,proto3" json:"value_head_dim,omitempty"`
+	// Taps of the convolution over queries, keys and values (linear_conv_kernel_dim, conv_kernel).
+	ConvKernelSize int32 `protobuf:"varint,7,opt,name=conv_kernel_size,json=convKernelSize,proto3" json:"conv_kernel_size,omitempty"`
+	// Tokens of a chunk in which kernels compute a prefill; absent: 64.
+	ChunkSize *int32 `protobuf:"varint,8,opt,name=chunk_size,json=chunkSize,proto3,oneof" json:"chunk_size,omitempty"`
+	// The recurrence runs beside attention in the same layers, and their results are summed (Falcon-H1).
+	BesideAttention bool `protobuf:"varint,9,opt,name=beside_attention,json=besideAttention,proto3" json:"beside_attention,omitempty"`
+	// A bias per channel of the convolution.
+	ConvBias bool `protobuf:"varint,10,opt,name=conv_bias,json=convBias,proto3" json:"conv_bias,omitempty"`
+	// Mamba 2: no norm before the output projection.
+	NoOutputNorm bool `protobuf:"varint,11,opt,name=no_output_norm,json=noOutputNorm,proto3" json:"no_output_norm,omitempty"`
+	// Dtype of the state (mamba_ssm_dtype); unspecified: fp32.
+	StateDtype    Dtype `protobuf:"varint,12,opt,name=state_dtype,json=stateDtype,proto3,enum=foretoken.v1.Dtype" json:"state_dtype,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinearAttention) Reset() {
+	*x = LinearAttention{}
+	mi := &file_foretoken_v1_model_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinearAttention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinearAttention) ProtoMessage() {}
+
+func (x *LinearAttention) ProtoReflect() protoreflect.Message {
+	mi := &file_foretoken_v1_model_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinearAttention.ProtoReflect.Descriptor instead.
+func (*LinearAttention) Descriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LinearAttention) GetType() LinearAttentionType {
+	if x != nil {
+		return x.Type
+	}
+	return LinearAttentionType_LINEAR_ATTENTION_TYPE_UNSPECIFIED
+}
+
+func (x *LinearAttention) GetNumLayers() int32 {
+	if x != nil {
+		return x.NumLayers
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetNumKeyHeads() int32 {
+	if x != nil {
+		return x.NumKeyHeads
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetNumValueHeads() int32 {
+	if x != nil {
+		return x.NumValueHeads
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetKeyHeadDim() int32 {
+	if x != nil {
+		return x.KeyHeadDim
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetValueHeadDim() int32 {
+	if x != nil {
+		return x.ValueHeadDim
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetConvKernelSize() int32 {
+	if x != nil {
+		return x.ConvKernelSize
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetChunkSize() int32 {
+	if x != nil && x.ChunkSize != nil {
+		return *x.ChunkSize
+	}
+	return 0
+}
+
+func (x *LinearAttention) GetBesideAttention() bool {
+	if x != nil {
+		return x.BesideAttention
+	}
+	return false
+}
+
+func (x *LinearAttention) GetConvBias() bool {
+	if x != nil {
+		return x.ConvBias
+	}
+	return false
+}
+
+func (x *LinearAttention) GetNoOutputNorm() bool {
+	if x != nil {
+		return x.NoOutputNorm
+	}
+	return false
+}
+
+func (x *LinearAttention) GetStateDtype() Dtype {
+	if x != nil {
+		return x.StateDtype
+	}
+	return Dtype_DTYPE_UNSPECIFIED
+}
+
+// Sparse attention: an indexer scores all tokens of the context, and attention sees the best of them only.
+type SparseAttention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Query heads of the indexer.
+	IndexNHeads int32 `protobuf:"varint,1,opt,name=index_n_heads,json=indexNHeads,proto3" json:"index_n_heads,omitempty"`
+	// Size of an indexer head, and of the key that all of its heads share. The indexer's cache holds one key per token and
+	// layer in 8 bits with a scale.
+	IndexHeadDim int32 `protobuf:"varint,2,opt,name=index_head_dim,json=indexHeadDim,proto3" json:"index_head_dim,omitempty"`
+	// Tokens of the context that attention sees at most.
+	IndexTopk int32 `protobuf:"varint,3,opt,name=index_topk,json=indexTopk,proto3" json:"index_topk,omitempty"`
+	// Layers with an indexer; the others take the choice of the layer before. Absent: all.
+	NumIndexerLayers *int32 `protobuf:"varint,4,opt,name=num_indexer_layers,json=numIndexerLayers,proto3,oneof" json:"num_indexer_layers,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SparseAttention) Reset() {
+	*x = SparseAttention{}
+	mi := &file_foretoken_v1_model_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseAttention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseAttention) ProtoMessage() {}
+
+func (x *SparseAttention) ProtoReflect() protoreflect.Message {
+	mi := &file_foretoken_v1_model_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseAttention.ProtoReflect.Descriptor instead.
+func (*SparseAttention) Descriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SparseAttention) GetIndexNHeads() int32 {
+	if x != nil {
+		return x.IndexNHeads
+	}
+	return 0
+}
+
+func (x *SparseAttention) GetIndexHeadDim() int32 {
+	if x != nil {
+		return x.IndexHeadDim
+	}
+	return 0
+}
+
+func (x *SparseAttention) GetIndexTopk() int32 {
+	if x != nil {
+		return x.IndexTopk
+	}
+	return 0
+}
+
+func (x *SparseAttention) GetNumIndexerLayers() int32 {
+	if x != nil && x.NumIndexerLayers != nil {
+		return *x.NumIndexerLayers
+	}
+	return 0
+}
+
 // Multi-head latent attention, config.json names; elements.
 type LatentAttention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -279,7 +704,7 @@ type LatentAttention struct {
 
 func (x *LatentAttention) Reset() {
 	*x = LatentAttention{}
-	mi := &file_foretoken_v1_model_proto_msgTypes[1]
+	mi := &file_foretoken_v1_model_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -291,7 +716,7 @@ func (x *LatentAttention) String() string {
 func (*LatentAttention) ProtoMessage() {}
 
 func (x *LatentAttention) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_model_proto_msgTypes[1]
+	mi := &file_foretoken_v1_model_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -304,7 +729,7 @@ func (x *LatentAttention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatentAttention.ProtoReflect.Descriptor instead.
 func (*LatentAttention) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{1}
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LatentAttention) GetQLoraRank() int32 {
@@ -367,13 +792,15 @@ type MixtureOfExperts struct {
 	RouterBias bool `protobuf:"varint,10,opt,name=router_bias,json=routerBias,proto3" json:"router_bias,omitempty"`
 	// A sigmoid gate on the shared experts' output: one more row of hidden_size.
 	SharedExpertGate bool `protobuf:"varint,11,opt,name=shared_expert_gate,json=sharedExpertGate,proto3" json:"shared_expert_gate,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Width at which routed experts read and write, between two projections of the residual stream; absent: hidden_size.
+	MoeLatentSize *int32 `protobuf:"varint,12,opt,name=moe_latent_size,json=moeLatentSize,proto3,oneof" json:"moe_latent_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MixtureOfExperts) Reset() {
 	*x = MixtureOfExperts{}
-	mi := &file_foretoken_v1_model_proto_msgTypes[2]
+	mi := &file_foretoken_v1_model_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +812,7 @@ func (x *MixtureOfExperts) String() string {
 func (*MixtureOfExperts) ProtoMessage() {}
 
 func (x *MixtureOfExperts) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_model_proto_msgTypes[2]
+	mi := &file_foretoken_v1_model_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +825,7 @@ func (x *MixtureOfExperts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MixtureOfExperts.ProtoReflect.Descriptor instead.
 func (*MixtureOfExperts) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{2}
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MixtureOfExperts) GetNumExperts() int32 {
@@ -478,6 +905,115 @@ func (x *MixtureOfExperts) GetSharedExpertGate() bool {
 	return false
 }
 
+func (x *MixtureOfExperts) GetMoeLatentSize() int32 {
+	if x != nil && x.MoeLatentSize != nil {
+		return *x.MoeLatentSize
+	}
+	return 0
+}
+
+// Attention over a compressed cache (DeepSeek-V4). Every layer sees the window of sliding_window. Beside it, sparse layers
+// see entries that each hold sparse_compression tokens, chosen by the indexer of sparse_attention, and heavy layers see
+// all entries of heavy_compression tokens each. An entry is key and value at once, of head_dim elements for all heads.
+type CompressedAttention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rank of the query projection.
+	QLoraRank int32 `protobuf:"varint,1,opt,name=q_lora_rank,json=qLoraRank,proto3" json:"q_lora_rank,omitempty"`
+	// Groups of heads that the output projection maps to o_lora_rank each, before all are mapped to hidden_size together.
+	OGroups int32 `protobuf:"varint,2,opt,name=o_groups,json=oGroups,proto3" json:"o_groups,omitempty"`
+	// Width of a group after its part of the output projection.
+	OLoraRank int32 `protobuf:"varint,3,opt,name=o_lora_rank,json=oLoraRank,proto3" json:"o_lora_rank,omitempty"`
+	// Layers that see compressed entries which an indexer chooses.
+	NumSparseLayers int32 `protobuf:"varint,4,opt,name=num_sparse_layers,json=numSparseLayers,proto3" json:"num_sparse_layers,omitempty"`
+	// Tokens of an entry of these layers.
+	SparseCompression int32 `protobuf:"varint,5,opt,name=sparse_compression,json=sparseCompression,proto3" json:"sparse_compression,omitempty"`
+	// Layers that see all of their compressed entries.
+	NumHeavyLayers int32 `protobuf:"varint,6,opt,name=num_heavy_layers,json=numHeavyLayers,proto3" json:"num_heavy_layers,omitempty"`
+	// Tokens of an entry of these layers.
+	HeavyCompression int32 `protobuf:"varint,7,opt,name=heavy_compression,json=heavyCompression,proto3" json:"heavy_compression,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *CompressedAttention) Reset() {
+	*x = CompressedAttention{}
+	mi := &file_foretoken_v1_model_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompressedAttention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompressedAttention) ProtoMessage() {}
+
+func (x *CompressedAttention) ProtoReflect() protoreflect.Message {
+	mi := &file_foretoken_v1_model_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompressedAttention.ProtoReflect.Descriptor instead.
+func (*CompressedAttention) Descriptor() ([]byte, []int) {
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CompressedAttention) GetQLoraRank() int32 {
+	if x != nil {
+		return x.QLoraRank
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetOGroups() int32 {
+	if x != nil {
+		return x.OGroups
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetOLoraRank() int32 {
+	if x != nil {
+		return x.OLoraRank
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetNumSparseLayers() int32 {
+	if x != nil {
+		return x.NumSparseLayers
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetSparseCompression() int32 {
+	if x != nil {
+		return x.SparseCompression
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetNumHeavyLayers() int32 {
+	if x != nil {
+		return x.NumHeavyLayers
+	}
+	return 0
+}
+
+func (x *CompressedAttention) GetHeavyCompression() int32 {
+	if x != nil {
+		return x.HeavyCompression
+	}
+	return 0
+}
+
 // A decoder-only transformer, by its config.json fields. Counts are elements unless named otherwise. A text that is
 // registered has at most 4,096 bytes.
 type ModelSpec struct {
@@ -554,14 +1090,33 @@ type ModelSpec struct {
 	EmbeddingNorm bool `protobuf:"varint,34,opt,name=embedding_norm,json=embeddingNorm,proto3" json:"embedding_norm,omitempty"`
 	// Other names of this model, which every field of a request takes in place of its id: its Hugging Face repositories
 	// ("meta-llama/Llama-3.1-8B-Instruct"). Rules as for HardwareSpec.aliases.
-	Aliases       []string `protobuf:"bytes,35,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Aliases []string `protobuf:"bytes,35,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	// Recurrent layers; absent: none.
+	LinearAttention *LinearAttention `protobuf:"bytes,36,opt,name=linear_attention,json=linearAttention,proto3" json:"linear_attention,omitempty"`
+	// Sparse attention over the latents of latent_attention or the entries of compressed_attention; absent: attention sees
+	// everything.
+	SparseAttention *SparseAttention `protobuf:"bytes,37,opt,name=sparse_attention,json=sparseAttention,proto3" json:"sparse_attention,omitempty"`
+	// Layers with attention; absent: all without recurrence.
+	NumAttentionLayers *int32 `protobuf:"varint,38,opt,name=num_attention_layers,json=numAttentionLayers,proto3,oneof" json:"num_attention_layers,omitempty"`
+	// Layers with an MLP, dense or with experts; absent: all.
+	NumMlpLayers *int32 `protobuf:"varint,39,opt,name=num_mlp_layers,json=numMlpLayers,proto3,oneof" json:"num_mlp_layers,omitempty"`
+	// Attention has an output gate as wide as its queries, projected with them.
+	AttentionOutputGate bool `protobuf:"varint,40,opt,name=attention_output_gate,json=attentionOutputGate,proto3" json:"attention_output_gate,omitempty"`
+	// A second embedding with a part for each layer; absent: none.
+	PerLayerInput *PerLayerInput `protobuf:"bytes,41,opt,name=per_layer_input,json=perLayerInput,proto3" json:"per_layer_input,omitempty"`
+	// Layers without keys and values of their own; absent: none.
+	SharedKeyValues *SharedKeyValues `protobuf:"bytes,42,opt,name=shared_key_values,json=sharedKeyValues,proto3" json:"shared_key_values,omitempty"`
+	// Attention over a compressed cache; absent: the cache holds every token.
+	CompressedAttention *CompressedAttention `protobuf:"bytes,43,opt,name=compressed_attention,json=compressedAttention,proto3" json:"compressed_attention,omitempty"`
+	// Residual streams that hyper-connections mix before and after each attention and MLP (hc_mult); absent: 1, none.
+	ResidualStreams *int32 `protobuf:"varint,44,opt,name=residual_streams,json=residualStreams,proto3,oneof" json:"residual_streams,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ModelSpec) Reset() {
 	*x = ModelSpec{}
-	mi := &file_foretoken_v1_model_proto_msgTypes[3]
+	mi := &file_foretoken_v1_model_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +1128,7 @@ func (x *ModelSpec) String() string {
 func (*ModelSpec) ProtoMessage() {}
 
 func (x *ModelSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_model_proto_msgTypes[3]
+	mi := &file_foretoken_v1_model_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +1141,7 @@ func (x *ModelSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelSpec.ProtoReflect.Descriptor instead.
 func (*ModelSpec) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{3}
+	return file_foretoken_v1_model_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ModelSpec) GetId() string {
@@ -834,16 +1389,120 @@ func (x *ModelSpec) GetAliases() []string {
 	return nil
 }
 
+func (x *ModelSpec) GetLinearAttention() *LinearAttention {
+	if x != nil {
+		return x.LinearAttention
+	}
+	return nil
+}
+
+func (x *ModelSpec) GetSparseAttention() *SparseAttention {
+	if x != nil {
+		return x.SparseAttention
+	}
+	return nil
+}
+
+func (x *ModelSpec) GetNumAttentionLayers() int32 {
+	if x != nil && x.NumAttentionLayers != nil {
+		return *x.NumAttentionLayers
+	}
+	return 0
+}
+
+func (x *ModelSpec) GetNumMlpLayers() int32 {
+	if x != nil && x.NumMlpLayers != nil {
+		return *x.NumMlpLayers
+	}
+	return 0
+}
+
+func (x *ModelSpec) GetAttentionOutputGate() bool {
+	if x != nil {
+		return x.AttentionOutputGate
+	}
+	return false
+}
+
+func (x *ModelSpec) GetPerLayerInput() *PerLayerInput {
+	if x != nil {
+		return x.PerLayerInput
+	}
+	return nil
+}
+
+func (x *ModelSpec) GetSharedKeyValues() *SharedKeyValues {
+	if x != nil {
+		return x.SharedKeyValues
+	}
+	return nil
+}
+
+func (x *ModelSpec) GetCompressedAttention() *CompressedAttention {
+	if x != nil {
+		return x.CompressedAttention
+	}
+	return nil
+}
+
+func (x *ModelSpec) GetResidualStreams() int32 {
+	if x != nil && x.ResidualStreams != nil {
+		return *x.ResidualStreams
+	}
+	return 0
+}
+
 var File_foretoken_v1_model_proto protoreflect.FileDescriptor
 
 const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x18foretoken/v1/model.proto\x12\fforetoken.v1\x1a\x18foretoken/v1/dtype.proto\x1a\x19foretoken/v1/source.proto\"\xac\x01\n" +
+	"\x18foretoken/v1/model.proto\x12\fforetoken.v1\x1a\x18foretoken/v1/dtype.proto\x1a\x19foretoken/v1/source.proto\"\xbf\x03\n" +
 	"\rSlidingWindow\x12#\n" +
 	"\rwindow_tokens\x18\x01 \x01(\x05R\fwindowTokens\x12>\n" +
 	"\x19num_full_attention_layers\x18\x02 \x01(\x05H\x00R\x16numFullAttentionLayers\x88\x01\x01\x12\x18\n" +
-	"\achunked\x18\x03 \x01(\bR\achunkedB\x1c\n" +
-	"\x1a_num_full_attention_layers\"\xd8\x01\n" +
+	"\achunked\x18\x03 \x01(\bR\achunked\x12:\n" +
+	"\x17full_attention_head_dim\x18\x04 \x01(\x05H\x01R\x14fullAttentionHeadDim\x88\x01\x01\x12N\n" +
+	"\"num_full_attention_key_value_heads\x18\x05 \x01(\x05H\x02R\x1dnumFullAttentionKeyValueHeads\x88\x01\x01\x12B\n" +
+	"\x1efull_attention_keys_are_values\x18\x06 \x01(\bR\x1afullAttentionKeysAreValuesB\x1c\n" +
+	"\x1a_num_full_attention_layersB\x1a\n" +
+	"\x18_full_attention_head_dimB%\n" +
+	"#_num_full_attention_key_value_heads\"\xc4\x01\n" +
+	"\x0fSharedKeyValues\x12.\n" +
+	"\x13num_windowed_layers\x18\x01 \x01(\x05R\x11numWindowedLayers\x129\n" +
+	"\x19num_full_attention_layers\x18\x02 \x01(\x05R\x16numFullAttentionLayers\x120\n" +
+	"\x11intermediate_size\x18\x03 \x01(\x05H\x00R\x10intermediateSize\x88\x01\x01B\x14\n" +
+	"\x12_intermediate_size\"O\n" +
+	"\rPerLayerInput\x12\x1f\n" +
+	"\vhidden_size\x18\x01 \x01(\x05R\n" +
+	"hiddenSize\x12\x1d\n" +
+	"\n" +
+	"vocab_size\x18\x02 \x01(\x05R\tvocabSize\"\xfc\x03\n" +
+	"\x0fLinearAttention\x125\n" +
+	"\x04type\x18\x01 \x01(\x0e2!.foretoken.v1.LinearAttentionTypeR\x04type\x12\x1d\n" +
+	"\n" +
+	"num_layers\x18\x02 \x01(\x05R\tnumLayers\x12\"\n" +
+	"\rnum_key_heads\x18\x03 \x01(\x05R\vnumKeyHeads\x12&\n" +
+	"\x0fnum_value_heads\x18\x04 \x01(\x05R\rnumValueHeads\x12 \n" +
+	"\fkey_head_dim\x18\x05 \x01(\x05R\n" +
+	"keyHeadDim\x12$\n" +
+	"\x0evalue_head_dim\x18\x06 \x01(\x05R\fvalueHeadDim\x12(\n" +
+	"\x10conv_kernel_size\x18\a \x01(\x05R\x0econvKernelSize\x12\"\n" +
+	"\n" +
+	"chunk_size\x18\b \x01(\x05H\x00R\tchunkSize\x88\x01\x01\x12)\n" +
+	"\x10beside_attention\x18\t \x01(\bR\x0fbesideAttention\x12\x1b\n" +
+	"\tconv_bias\x18\n" +
+	" \x01(\bR\bconvBias\x12$\n" +
+	"\x0eno_output_norm\x18\v \x01(\bR\fnoOutputNorm\x124\n" +
+	"\vstate_dtype\x18\f \x01(\x0e2\x13.foretoken.v1.DtypeR\n" +
+	"stateDtypeB\r\n" +
+	"\v_chunk_size\"\xc4\x01\n" +
+	"\x0fSparseAttention\x12\"\n" +
+	"\rindex_n_heads\x18\x01 \x01(\x05R\vindexNHeads\x12$\n" +
+	"\x0eindex_head_dim\x18\x02 \x01(\x05R\findexHeadDim\x12\x1d\n" +
+	"\n" +
+	"index_topk\x18\x03 \x01(\x05R\tindexTopk\x121\n" +
+	"\x12num_indexer_layers\x18\x04 \x01(\x05H\x00R\x10numIndexerLayers\x88\x01\x01B\x15\n" +
+	"\x13_num_indexer_layers\"\xd8\x01\n" +
 	"\x0fLatentAttention\x12#\n" +
 	"\vq_lora_rank\x18\x01 \x01(\x05H\x00R\tqLoraRank\x88\x01\x01\x12 \n" +
 	"\fkv_lora_rank\x18\x02 \x01(\x05R\n" +
@@ -852,7 +1511,7 @@ const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\x10qk_nope_head_dim\x18\x04 \x01(\x05R\rqkNopeHeadDim\x12\x1c\n" +
 	"\n" +
 	"v_head_dim\x18\x05 \x01(\x05R\bvHeadDimB\x0e\n" +
-	"\f_q_lora_rank\"\xcd\x05\n" +
+	"\f_q_lora_rank\"\x8e\x06\n" +
 	"\x10MixtureOfExperts\x12\x1f\n" +
 	"\vnum_experts\x18\x01 \x01(\x05R\n" +
 	"numExperts\x12-\n" +
@@ -867,12 +1526,22 @@ const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\vrouter_bias\x18\n" +
 	" \x01(\bR\n" +
 	"routerBias\x12,\n" +
-	"\x12shared_expert_gate\x18\v \x01(\bR\x10sharedExpertGateB\x15\n" +
+	"\x12shared_expert_gate\x18\v \x01(\bR\x10sharedExpertGate\x12+\n" +
+	"\x0fmoe_latent_size\x18\f \x01(\x05H\x05R\rmoeLatentSize\x88\x01\x01B\x15\n" +
 	"\x13_num_shared_expertsB\"\n" +
 	" _shared_expert_intermediate_sizeB\x18\n" +
 	"\x16_first_k_dense_replaceB\x11\n" +
 	"\x0f_moe_layer_freqB\x1a\n" +
-	"\x18_dense_intermediate_size\"\xc6\r\n" +
+	"\x18_dense_intermediate_sizeB\x12\n" +
+	"\x10_moe_latent_size\"\xa2\x02\n" +
+	"\x13CompressedAttention\x12\x1e\n" +
+	"\vq_lora_rank\x18\x01 \x01(\x05R\tqLoraRank\x12\x19\n" +
+	"\bo_groups\x18\x02 \x01(\x05R\aoGroups\x12\x1e\n" +
+	"\vo_lora_rank\x18\x03 \x01(\x05R\toLoraRank\x12*\n" +
+	"\x11num_sparse_layers\x18\x04 \x01(\x05R\x0fnumSparseLayers\x12-\n" +
+	"\x12sparse_compression\x18\x05 \x01(\x05R\x11sparseCompression\x12(\n" +
+	"\x10num_heavy_layers\x18\x06 \x01(\x05R\x0enumHeavyLayers\x12+\n" +
+	"\x11heavy_compression\x18\a \x01(\x05R\x10heavyCompression\"\xc7\x12\n" +
 	"\tModelSpec\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x13\n" +
 	"\x05hf_id\x18\x02 \x01(\tR\x04hfId\x12\x16\n" +
@@ -912,7 +1581,17 @@ const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\x05notes\x18  \x01(\tR\x05notes\x12'\n" +
 	"\x0fattention_sinks\x18! \x01(\bR\x0eattentionSinks\x12%\n" +
 	"\x0eembedding_norm\x18\" \x01(\bR\rembeddingNorm\x12\x18\n" +
-	"\aaliases\x18# \x03(\tR\aaliasesB\x16\n" +
+	"\aaliases\x18# \x03(\tR\aaliases\x12H\n" +
+	"\x10linear_attention\x18$ \x01(\v2\x1d.foretoken.v1.LinearAttentionR\x0flinearAttention\x12H\n" +
+	"\x10sparse_attention\x18% \x01(\v2\x1d.foretoken.v1.SparseAttentionR\x0fsparseAttention\x125\n" +
+	"\x14num_attention_layers\x18& \x01(\x05H\bR\x12numAttentionLayers\x88\x01\x01\x12)\n" +
+	"\x0enum_mlp_layers\x18' \x01(\x05H\tR\fnumMlpLayers\x88\x01\x01\x122\n" +
+	"\x15attention_output_gate\x18( \x01(\bR\x13attentionOutputGate\x12C\n" +
+	"\x0fper_layer_input\x18) \x01(\v2\x1b.foretoken.v1.PerLayerInputR\rperLayerInput\x12I\n" +
+	"\x11shared_key_values\x18* \x01(\v2\x1d.foretoken.v1.SharedKeyValuesR\x0fsharedKeyValues\x12T\n" +
+	"\x14compressed_attention\x18+ \x01(\v2!.foretoken.v1.CompressedAttentionR\x13compressedAttention\x12.\n" +
+	"\x10residual_streams\x18, \x01(\x05H\n" +
+	"R\x0fresidualStreams\x88\x01\x01B\x16\n" +
 	"\x14_num_key_value_headsB\v\n" +
 	"\t_head_dimB\x0f\n" +
 	"\r_mlp_matricesB\x12\n" +
@@ -920,7 +1599,10 @@ const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\x16_learned_position_rowsB\x1a\n" +
 	"\x18_max_position_embeddingsB\x12\n" +
 	"\x10_parameter_countB\x19\n" +
-	"\x17_active_parameter_count*\x8f\x01\n" +
+	"\x17_active_parameter_countB\x17\n" +
+	"\x15_num_attention_layersB\x11\n" +
+	"\x0f_num_mlp_layersB\x13\n" +
+	"\x11_residual_streams*\x8f\x01\n" +
 	"\rAttentionType\x12\x1e\n" +
 	"\x1aATTENTION_TYPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ATTENTION_TYPE_MHA\x10\x01\x12\x16\n" +
@@ -936,7 +1618,12 @@ const file_foretoken_v1_model_proto_rawDesc = "" +
 	"\x06QkNorm\x12\x17\n" +
 	"\x13QK_NORM_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10QK_NORM_PER_HEAD\x10\x01\x12\x10\n" +
-	"\fQK_NORM_FULL\x10\x02Bi\n" +
+	"\fQK_NORM_FULL\x10\x02*\xba\x01\n" +
+	"\x13LinearAttentionType\x12%\n" +
+	"!LINEAR_ATTENTION_TYPE_UNSPECIFIED\x10\x00\x12)\n" +
+	"%LINEAR_ATTENTION_TYPE_GATED_DELTA_NET\x10\x01\x12.\n" +
+	"*LINEAR_ATTENTION_TYPE_KIMI_DELTA_ATTENTION\x10\x02\x12!\n" +
+	"\x1dLINEAR_ATTENTION_TYPE_MAMBA_2\x10\x03Bi\n" +
 	"\x10com.foretoken.v1B\n" +
 	"ModelProtoP\x01ZAgithub.com/foretoken/foretoken/client/go/foretoken/v1;foretokenv1\xa2\x02\x03FTKb\x06proto3"
 
@@ -952,34 +1639,47 @@ func file_foretoken_v1_model_proto_rawDescGZIP() []byte {
 	return file_foretoken_v1_model_proto_rawDescData
 }
 
-var file_foretoken_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_foretoken_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_foretoken_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_foretoken_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_foretoken_v1_model_proto_goTypes = []any{
-	(AttentionType)(0),       // 0: foretoken.v1.AttentionType
-	(NormType)(0),            // 1: foretoken.v1.NormType
-	(QkNorm)(0),              // 2: foretoken.v1.QkNorm
-	(*SlidingWindow)(nil),    // 3: foretoken.v1.SlidingWindow
-	(*LatentAttention)(nil),  // 4: foretoken.v1.LatentAttention
-	(*MixtureOfExperts)(nil), // 5: foretoken.v1.MixtureOfExperts
-	(*ModelSpec)(nil),        // 6: foretoken.v1.ModelSpec
-	(Dtype)(0),               // 7: foretoken.v1.Dtype
-	(*Source)(nil),           // 8: foretoken.v1.Source
+	(AttentionType)(0),          // 0: foretoken.v1.AttentionType
+	(NormType)(0),               // 1: foretoken.v1.NormType
+	(QkNorm)(0),                 // 2: foretoken.v1.QkNorm
+	(LinearAttentionType)(0),    // 3: foretoken.v1.LinearAttentionType
+	(*SlidingWindow)(nil),       // 4: foretoken.v1.SlidingWindow
+	(*SharedKeyValues)(nil),     // 5: foretoken.v1.SharedKeyValues
+	(*PerLayerInput)(nil),       // 6: foretoken.v1.PerLayerInput
+	(*LinearAttention)(nil),     // 7: foretoken.v1.LinearAttention
+	(*SparseAttention)(nil),     // 8: foretoken.v1.SparseAttention
+	(*LatentAttention)(nil),     // 9: foretoken.v1.LatentAttention
+	(*MixtureOfExperts)(nil),    // 10: foretoken.v1.MixtureOfExperts
+	(*CompressedAttention)(nil), // 11: foretoken.v1.CompressedAttention
+	(*ModelSpec)(nil),           // 12: foretoken.v1.ModelSpec
+	(Dtype)(0),                  // 13: foretoken.v1.Dtype
+	(*Source)(nil),              // 14: foretoken.v1.Source
 }
 var file_foretoken_v1_model_proto_depIdxs = []int32{
-	7, // 0: foretoken.v1.MixtureOfExperts.native_expert_dtype:type_name -> foretoken.v1.Dtype
-	0, // 1: foretoken.v1.ModelSpec.attention_type:type_name -> foretoken.v1.AttentionType
-	2, // 2: foretoken.v1.ModelSpec.qk_norm:type_name -> foretoken.v1.QkNorm
-	1, // 3: foretoken.v1.ModelSpec.norm_type:type_name -> foretoken.v1.NormType
-	3, // 4: foretoken.v1.ModelSpec.sliding_window:type_name -> foretoken.v1.SlidingWindow
-	4, // 5: foretoken.v1.ModelSpec.latent_attention:type_name -> foretoken.v1.LatentAttention
-	5, // 6: foretoken.v1.ModelSpec.mixture_of_experts:type_name -> foretoken.v1.MixtureOfExperts
-	7, // 7: foretoken.v1.ModelSpec.native_dtype:type_name -> foretoken.v1.Dtype
-	8, // 8: foretoken.v1.ModelSpec.sources:type_name -> foretoken.v1.Source
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	3,  // 0: foretoken.v1.LinearAttention.type:type_name -> foretoken.v1.LinearAttentionType
+	13, // 1: foretoken.v1.LinearAttention.state_dtype:type_name -> foretoken.v1.Dtype
+	13, // 2: foretoken.v1.MixtureOfExperts.native_expert_dtype:type_name -> foretoken.v1.Dtype
+	0,  // 3: foretoken.v1.ModelSpec.attention_type:type_name -> foretoken.v1.AttentionType
+	2,  // 4: foretoken.v1.ModelSpec.qk_norm:type_name -> foretoken.v1.QkNorm
+	1,  // 5: foretoken.v1.ModelSpec.norm_type:type_name -> foretoken.v1.NormType
+	4,  // 6: foretoken.v1.ModelSpec.sliding_window:type_name -> foretoken.v1.SlidingWindow
+	9,  // 7: foretoken.v1.ModelSpec.latent_attention:type_name -> foretoken.v1.LatentAttention
+	10, // 8: foretoken.v1.ModelSpec.mixture_of_experts:type_name -> foretoken.v1.MixtureOfExperts
+	13, // 9: foretoken.v1.ModelSpec.native_dtype:type_name -> foretoken.v1.Dtype
+	14, // 10: foretoken.v1.ModelSpec.sources:type_name -> foretoken.v1.Source
+	7,  // 11: foretoken.v1.ModelSpec.linear_attention:type_name -> foretoken.v1.LinearAttention
+	8,  // 12: foretoken.v1.ModelSpec.sparse_attention:type_name -> foretoken.v1.SparseAttention
+	6,  // 13: foretoken.v1.ModelSpec.per_layer_input:type_name -> foretoken.v1.PerLayerInput
+	5,  // 14: foretoken.v1.ModelSpec.shared_key_values:type_name -> foretoken.v1.SharedKeyValues
+	11, // 15: foretoken.v1.ModelSpec.compressed_attention:type_name -> foretoken.v1.CompressedAttention
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_foretoken_v1_model_proto_init() }
@@ -991,15 +1691,18 @@ func file_foretoken_v1_model_proto_init() {
 	file_foretoken_v1_source_proto_init()
 	file_foretoken_v1_model_proto_msgTypes[0].OneofWrappers = []any{}
 	file_foretoken_v1_model_proto_msgTypes[1].OneofWrappers = []any{}
-	file_foretoken_v1_model_proto_msgTypes[2].OneofWrappers = []any{}
 	file_foretoken_v1_model_proto_msgTypes[3].OneofWrappers = []any{}
+	file_foretoken_v1_model_proto_msgTypes[4].OneofWrappers = []any{}
+	file_foretoken_v1_model_proto_msgTypes[5].OneofWrappers = []any{}
+	file_foretoken_v1_model_proto_msgTypes[6].OneofWrappers = []any{}
+	file_foretoken_v1_model_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_foretoken_v1_model_proto_rawDesc), len(file_foretoken_v1_model_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   4,
+			NumEnums:      4,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

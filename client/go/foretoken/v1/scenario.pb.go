@@ -833,7 +833,8 @@ func (x *LiveLoad) GetRunning() []*LiveLoad_RunningSequence {
 	return nil
 }
 
-// Service level objective. An absent bound is not asked for.
+// Service level objective. An absent bound is not asked for. A bound on a percentile is over requests that share the
+// deployment under the workload's load, so it needs continuous batching and simulated_steps.
 type Slo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Longest time to first token, seconds.
@@ -843,9 +844,45 @@ type Slo struct {
 	// Longest end-to-end time, seconds.
 	MaxE2ESeconds *float64 `protobuf:"fixed64,3,opt,name=max_e2e_seconds,json=maxE2eSeconds,proto3,oneof" json:"max_e2e_seconds,omitempty"`
 	// What the verdict compares with the bounds.
-	DecideBy      DecideBy `protobuf:"varint,4,opt,name=decide_by,json=decideBy,proto3,enum=foretoken.v1.DecideBy" json:"decide_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DecideBy DecideBy `protobuf:"varint,4,opt,name=decide_by,json=decideBy,proto3,enum=foretoken.v1.DecideBy" json:"decide_by,omitempty"`
+	// Longest TTFT of half of the requests, seconds.
+	MaxTtftP50Seconds *float64 `protobuf:"fixed64,5,opt,name=max_ttft_p50_seconds,json=maxTtftP50Seconds,proto3,oneof" json:"max_ttft_p50_seconds,omitempty"`
+	// Longest TTFT of 90 in a hundred of the requests, seconds.
+	MaxTtftP90Seconds *float64 `protobuf:"fixed64,6,opt,name=max_ttft_p90_seconds,json=maxTtftP90Seconds,proto3,oneof" json:"max_ttft_p90_seconds,omitempty"`
+	// Longest TTFT of 95 in a hundred of the requests, seconds.
+	MaxTtftP95Seconds *float64 `protobuf:"fixed64,7,opt,name=max_ttft_p95_seconds,json=maxTtftP95Seconds,proto3,oneof" json:"max_ttft_p95_seconds,omitempty"`
+	// Longest TTFT of 99 in a hundred of the requests, seconds.
+	MaxTtftP99Seconds *float64 `protobuf:"fixed64,8,opt,name=max_ttft_p99_seconds,json=maxTtftP99Seconds,proto3,oneof" json:"max_ttft_p99_seconds,omitempty"`
+	// Longest TPOT of half of the requests, seconds.
+	MaxTpotP50Seconds *float64 `protobuf:"fixed64,9,opt,name=max_tpot_p50_seconds,json=maxTpotP50Seconds,proto3,oneof" json:"max_tpot_p50_seconds,omitempty"`
+	// Longest TPOT of 90 in a hundred of the requests, seconds.
+	MaxTpotP90Seconds *float64 `protobuf:"fixed64,10,opt,name=max_tpot_p90_seconds,json=maxTpotP90Seconds,proto3,oneof" json:"max_tpot_p90_seconds,omitempty"`
+	// Longest TPOT of 95 in a hundred of the requests, seconds.
+	MaxTpotP95Seconds *float64 `protobuf:"fixed64,11,opt,name=max_tpot_p95_seconds,json=maxTpotP95Seconds,proto3,oneof" json:"max_tpot_p95_seconds,omitempty"`
+	// Longest TPOT of 99 in a hundred of the requests, seconds.
+	MaxTpotP99Seconds *float64 `protobuf:"fixed64,12,opt,name=max_tpot_p99_seconds,json=maxTpotP99Seconds,proto3,oneof" json:"max_tpot_p99_seconds,omitempty"`
+	// Longest gap between two tokens of a request of half of the gaps, seconds.
+	MaxItlP50Seconds *float64 `protobuf:"fixed64,13,opt,name=max_itl_p50_seconds,json=maxItlP50Seconds,proto3,oneof" json:"max_itl_p50_seconds,omitempty"`
+	// Longest gap between two tokens of a request of 90 in a hundred of the gaps, seconds.
+	MaxItlP90Seconds *float64 `protobuf:"fixed64,14,opt,name=max_itl_p90_seconds,json=maxItlP90Seconds,proto3,oneof" json:"max_itl_p90_seconds,omitempty"`
+	// Longest gap between two tokens of a request of 95 in a hundred of the gaps, seconds.
+	MaxItlP95Seconds *float64 `protobuf:"fixed64,15,opt,name=max_itl_p95_seconds,json=maxItlP95Seconds,proto3,oneof" json:"max_itl_p95_seconds,omitempty"`
+	// Longest gap between two tokens of a request of 99 in a hundred of the gaps, seconds.
+	MaxItlP99Seconds *float64 `protobuf:"fixed64,16,opt,name=max_itl_p99_seconds,json=maxItlP99Seconds,proto3,oneof" json:"max_itl_p99_seconds,omitempty"`
+	// Longest E2E of half of the requests, seconds.
+	MaxE2EP50Seconds *float64 `protobuf:"fixed64,17,opt,name=max_e2e_p50_seconds,json=maxE2eP50Seconds,proto3,oneof" json:"max_e2e_p50_seconds,omitempty"`
+	// Longest E2E of 90 in a hundred of the requests, seconds.
+	MaxE2EP90Seconds *float64 `protobuf:"fixed64,18,opt,name=max_e2e_p90_seconds,json=maxE2eP90Seconds,proto3,oneof" json:"max_e2e_p90_seconds,omitempty"`
+	// Longest E2E of 95 in a hundred of the requests, seconds.
+	MaxE2EP95Seconds *float64 `protobuf:"fixed64,19,opt,name=max_e2e_p95_seconds,json=maxE2eP95Seconds,proto3,oneof" json:"max_e2e_p95_seconds,omitempty"`
+	// Longest E2E of 99 in a hundred of the requests, seconds.
+	MaxE2EP99Seconds *float64 `protobuf:"fixed64,20,opt,name=max_e2e_p99_seconds,json=maxE2eP99Seconds,proto3,oneof" json:"max_e2e_p99_seconds,omitempty"`
+	// Finds percentiles by a simulation of 2,000 requests (docs/model/simulation.md) that may take so many steps, 1 to
+	// 1,000,000; 200,000 take up to a tenth of a second. Required with a bound on a percentile; absent: the estimate has no
+	// percentiles.
+	SimulatedSteps *int32 `protobuf:"varint,21,opt,name=simulated_steps,json=simulatedSteps,proto3,oneof" json:"simulated_steps,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Slo) Reset() {
@@ -904,6 +941,125 @@ func (x *Slo) GetDecideBy() DecideBy {
 		return x.DecideBy
 	}
 	return DecideBy_DECIDE_BY_UNSPECIFIED
+}
+
+func (x *Slo) GetMaxTtftP50Seconds() float64 {
+	if x != nil && x.MaxTtftP50Seconds != nil {
+		return *x.MaxTtftP50Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTtftP90Seconds() float64 {
+	if x != nil && x.MaxTtftP90Seconds != nil {
+		return *x.MaxTtftP90Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTtftP95Seconds() float64 {
+	if x != nil && x.MaxTtftP95Seconds != nil {
+		return *x.MaxTtftP95Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTtftP99Seconds() float64 {
+	if x != nil && x.MaxTtftP99Seconds != nil {
+		return *x.MaxTtftP99Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTpotP50Seconds() float64 {
+	if x != nil && x.MaxTpotP50Seconds != nil {
+		return *x.MaxTpotP50Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTpotP90Seconds() float64 {
+	if x != nil && x.MaxTpotP90Seconds != nil {
+		return *x.MaxTpotP90Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTpotP95Seconds() float64 {
+	if x != nil && x.MaxTpotP95Seconds != nil {
+		return *x.MaxTpotP95Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxTpotP99Seconds() float64 {
+	if x != nil && x.MaxTpotP99Seconds != nil {
+		return *x.MaxTpotP99Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxItlP50Seconds() float64 {
+	if x != nil && x.MaxItlP50Seconds != nil {
+		return *x.MaxItlP50Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxItlP90Seconds() float64 {
+	if x != nil && x.MaxItlP90Seconds != nil {
+		return *x.MaxItlP90Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxItlP95Seconds() float64 {
+	if x != nil && x.MaxItlP95Seconds != nil {
+		return *x.MaxItlP95Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxItlP99Seconds() float64 {
+	if x != nil && x.MaxItlP99Seconds != nil {
+		return *x.MaxItlP99Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxE2EP50Seconds() float64 {
+	if x != nil && x.MaxE2EP50Seconds != nil {
+		return *x.MaxE2EP50Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxE2EP90Seconds() float64 {
+	if x != nil && x.MaxE2EP90Seconds != nil {
+		return *x.MaxE2EP90Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxE2EP95Seconds() float64 {
+	if x != nil && x.MaxE2EP95Seconds != nil {
+		return *x.MaxE2EP95Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetMaxE2EP99Seconds() float64 {
+	if x != nil && x.MaxE2EP99Seconds != nil {
+		return *x.MaxE2EP99Seconds
+	}
+	return 0
+}
+
+func (x *Slo) GetSimulatedSteps() int32 {
+	if x != nil && x.SimulatedSteps != nil {
+		return *x.SimulatedSteps
+	}
+	return 0
 }
 
 // One question: this model on this hardware, deployed so, under this workload.
@@ -1301,15 +1457,51 @@ const file_foretoken_v1_scenario_proto_rawDesc = "" +
 	"\x17_max_num_batched_tokensB\x12\n" +
 	"\x10_kv_block_tokensB \n" +
 	"\x1e_least_remaining_output_tokensB\x17\n" +
-	"\x15_kv_cache_usage_ratio\"\x83\x02\n" +
+	"\x15_kv_cache_usage_ratio\"\x9d\f\n" +
 	"\x03Slo\x12-\n" +
 	"\x10max_ttft_seconds\x18\x01 \x01(\x01H\x00R\x0emaxTtftSeconds\x88\x01\x01\x12-\n" +
 	"\x10max_tpot_seconds\x18\x02 \x01(\x01H\x01R\x0emaxTpotSeconds\x88\x01\x01\x12+\n" +
 	"\x0fmax_e2e_seconds\x18\x03 \x01(\x01H\x02R\rmaxE2eSeconds\x88\x01\x01\x123\n" +
-	"\tdecide_by\x18\x04 \x01(\x0e2\x16.foretoken.v1.DecideByR\bdecideByB\x13\n" +
+	"\tdecide_by\x18\x04 \x01(\x0e2\x16.foretoken.v1.DecideByR\bdecideBy\x124\n" +
+	"\x14max_ttft_p50_seconds\x18\x05 \x01(\x01H\x03R\x11maxTtftP50Seconds\x88\x01\x01\x124\n" +
+	"\x14max_ttft_p90_seconds\x18\x06 \x01(\x01H\x04R\x11maxTtftP90Seconds\x88\x01\x01\x124\n" +
+	"\x14max_ttft_p95_seconds\x18\a \x01(\x01H\x05R\x11maxTtftP95Seconds\x88\x01\x01\x124\n" +
+	"\x14max_ttft_p99_seconds\x18\b \x01(\x01H\x06R\x11maxTtftP99Seconds\x88\x01\x01\x124\n" +
+	"\x14max_tpot_p50_seconds\x18\t \x01(\x01H\aR\x11maxTpotP50Seconds\x88\x01\x01\x124\n" +
+	"\x14max_tpot_p90_seconds\x18\n" +
+	" \x01(\x01H\bR\x11maxTpotP90Seconds\x88\x01\x01\x124\n" +
+	"\x14max_tpot_p95_seconds\x18\v \x01(\x01H\tR\x11maxTpotP95Seconds\x88\x01\x01\x124\n" +
+	"\x14max_tpot_p99_seconds\x18\f \x01(\x01H\n" +
+	"R\x11maxTpotP99Seconds\x88\x01\x01\x122\n" +
+	"\x13max_itl_p50_seconds\x18\r \x01(\x01H\vR\x10maxItlP50Seconds\x88\x01\x01\x122\n" +
+	"\x13max_itl_p90_seconds\x18\x0e \x01(\x01H\fR\x10maxItlP90Seconds\x88\x01\x01\x122\n" +
+	"\x13max_itl_p95_seconds\x18\x0f \x01(\x01H\rR\x10maxItlP95Seconds\x88\x01\x01\x122\n" +
+	"\x13max_itl_p99_seconds\x18\x10 \x01(\x01H\x0eR\x10maxItlP99Seconds\x88\x01\x01\x122\n" +
+	"\x13max_e2e_p50_seconds\x18\x11 \x01(\x01H\x0fR\x10maxE2eP50Seconds\x88\x01\x01\x122\n" +
+	"\x13max_e2e_p90_seconds\x18\x12 \x01(\x01H\x10R\x10maxE2eP90Seconds\x88\x01\x01\x122\n" +
+	"\x13max_e2e_p95_seconds\x18\x13 \x01(\x01H\x11R\x10maxE2eP95Seconds\x88\x01\x01\x122\n" +
+	"\x13max_e2e_p99_seconds\x18\x14 \x01(\x01H\x12R\x10maxE2eP99Seconds\x88\x01\x01\x12,\n" +
+	"\x0fsimulated_steps\x18\x15 \x01(\x05H\x13R\x0esimulatedSteps\x88\x01\x01B\x13\n" +
 	"\x11_max_ttft_secondsB\x13\n" +
 	"\x11_max_tpot_secondsB\x12\n" +
-	"\x10_max_e2e_seconds\"\x81\x05\n" +
+	"\x10_max_e2e_secondsB\x17\n" +
+	"\x15_max_ttft_p50_secondsB\x17\n" +
+	"\x15_max_ttft_p90_secondsB\x17\n" +
+	"\x15_max_ttft_p95_secondsB\x17\n" +
+	"\x15_max_ttft_p99_secondsB\x17\n" +
+	"\x15_max_tpot_p50_secondsB\x17\n" +
+	"\x15_max_tpot_p90_secondsB\x17\n" +
+	"\x15_max_tpot_p95_secondsB\x17\n" +
+	"\x15_max_tpot_p99_secondsB\x16\n" +
+	"\x14_max_itl_p50_secondsB\x16\n" +
+	"\x14_max_itl_p90_secondsB\x16\n" +
+	"\x14_max_itl_p95_secondsB\x16\n" +
+	"\x14_max_itl_p99_secondsB\x16\n" +
+	"\x14_max_e2e_p50_secondsB\x16\n" +
+	"\x14_max_e2e_p90_secondsB\x16\n" +
+	"\x14_max_e2e_p95_secondsB\x16\n" +
+	"\x14_max_e2e_p99_secondsB\x12\n" +
+	"\x10_simulated_steps\"\x81\x05\n" +
 	"\bScenario\x12\x1b\n" +
 	"\bmodel_id\x18\x01 \x01(\tH\x00R\amodelId\x128\n" +
 	"\n" +

@@ -566,144 +566,6 @@ func (x *SimulateRequest) GetSimulation() *Simulation {
 	return nil
 }
 
-// A time that was counted.
-type SimulatedTime struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Seconds.
-	Seconds float64 `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// Its standard error, by batches of requests that follow each other; absent: too few were counted. The true value
-	// lies within two standard errors in about 19 of 20 simulations.
-	StandardErrorSeconds *float64 `protobuf:"fixed64,2,opt,name=standard_error_seconds,json=standardErrorSeconds,proto3,oneof" json:"standard_error_seconds,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
-}
-
-func (x *SimulatedTime) Reset() {
-	*x = SimulatedTime{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SimulatedTime) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SimulatedTime) ProtoMessage() {}
-
-func (x *SimulatedTime) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SimulatedTime.ProtoReflect.Descriptor instead.
-func (*SimulatedTime) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *SimulatedTime) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *SimulatedTime) GetStandardErrorSeconds() float64 {
-	if x != nil && x.StandardErrorSeconds != nil {
-		return *x.StandardErrorSeconds
-	}
-	return 0
-}
-
-// A metric over the counted requests.
-type SimulatedTimes struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The mean.
-	Mean *SimulatedTime `protobuf:"bytes,1,opt,name=mean,proto3" json:"mean,omitempty"`
-	// The median.
-	P50 *SimulatedTime `protobuf:"bytes,2,opt,name=p50,proto3" json:"p50,omitempty"`
-	// Nine in ten are no longer.
-	P90 *SimulatedTime `protobuf:"bytes,3,opt,name=p90,proto3" json:"p90,omitempty"`
-	// 95 in a hundred are no longer.
-	P95 *SimulatedTime `protobuf:"bytes,4,opt,name=p95,proto3" json:"p95,omitempty"`
-	// 99 in a hundred are no longer.
-	P99           *SimulatedTime `protobuf:"bytes,5,opt,name=p99,proto3" json:"p99,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SimulatedTimes) Reset() {
-	*x = SimulatedTimes{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SimulatedTimes) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SimulatedTimes) ProtoMessage() {}
-
-func (x *SimulatedTimes) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SimulatedTimes.ProtoReflect.Descriptor instead.
-func (*SimulatedTimes) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *SimulatedTimes) GetMean() *SimulatedTime {
-	if x != nil {
-		return x.Mean
-	}
-	return nil
-}
-
-func (x *SimulatedTimes) GetP50() *SimulatedTime {
-	if x != nil {
-		return x.P50
-	}
-	return nil
-}
-
-func (x *SimulatedTimes) GetP90() *SimulatedTime {
-	if x != nil {
-		return x.P90
-	}
-	return nil
-}
-
-func (x *SimulatedTimes) GetP95() *SimulatedTime {
-	if x != nil {
-		return x.P95
-	}
-	return nil
-}
-
-func (x *SimulatedTimes) GetP99() *SimulatedTime {
-	if x != nil {
-		return x.P99
-	}
-	return nil
-}
-
 // One request as its client saw it.
 type SimulatedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -725,7 +587,7 @@ type SimulatedRequest struct {
 
 func (x *SimulatedRequest) Reset() {
 	*x = SimulatedRequest{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[6]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +599,7 @@ func (x *SimulatedRequest) String() string {
 func (*SimulatedRequest) ProtoMessage() {}
 
 func (x *SimulatedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[6]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +612,7 @@ func (x *SimulatedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimulatedRequest.ProtoReflect.Descriptor instead.
 func (*SimulatedRequest) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{6}
+	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SimulatedRequest) GetArrivalSeconds() float64 {
@@ -858,7 +720,7 @@ type SimulateResponse struct {
 
 func (x *SimulateResponse) Reset() {
 	*x = SimulateResponse{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[7]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +732,7 @@ func (x *SimulateResponse) String() string {
 func (*SimulateResponse) ProtoMessage() {}
 
 func (x *SimulateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[7]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +745,7 @@ func (x *SimulateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimulateResponse.ProtoReflect.Descriptor instead.
 func (*SimulateResponse) Descriptor() ([]byte, []int) {
-	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{7}
+	return file_foretoken_v1_simulation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SimulateResponse) GetTtft() *SimulatedTimes {
@@ -1088,7 +950,7 @@ type LengthDistribution_Uniform struct {
 
 func (x *LengthDistribution_Uniform) Reset() {
 	*x = LengthDistribution_Uniform{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[8]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +962,7 @@ func (x *LengthDistribution_Uniform) String() string {
 func (*LengthDistribution_Uniform) ProtoMessage() {}
 
 func (x *LengthDistribution_Uniform) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[8]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1007,7 @@ type LengthDistribution_LogNormal struct {
 
 func (x *LengthDistribution_LogNormal) Reset() {
 	*x = LengthDistribution_LogNormal{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[9]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +1019,7 @@ func (x *LengthDistribution_LogNormal) String() string {
 func (*LengthDistribution_LogNormal) ProtoMessage() {}
 
 func (x *LengthDistribution_LogNormal) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[9]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1070,7 @@ type Simulation_ClosedLoop struct {
 
 func (x *Simulation_ClosedLoop) Reset() {
 	*x = Simulation_ClosedLoop{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[10]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1082,7 @@ func (x *Simulation_ClosedLoop) String() string {
 func (*Simulation_ClosedLoop) ProtoMessage() {}
 
 func (x *Simulation_ClosedLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[10]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1126,7 @@ type Simulation_OpenLoop struct {
 
 func (x *Simulation_OpenLoop) Reset() {
 	*x = Simulation_OpenLoop{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[11]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1138,7 @@ func (x *Simulation_OpenLoop) String() string {
 func (*Simulation_OpenLoop) ProtoMessage() {}
 
 func (x *Simulation_OpenLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[11]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1179,7 @@ type Simulation_Trace struct {
 
 func (x *Simulation_Trace) Reset() {
 	*x = Simulation_Trace{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[12]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1191,7 @@ func (x *Simulation_Trace) String() string {
 func (*Simulation_Trace) ProtoMessage() {}
 
 func (x *Simulation_Trace) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[12]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1229,7 @@ type Simulation_Trace_Request struct {
 
 func (x *Simulation_Trace_Request) Reset() {
 	*x = Simulation_Trace_Request{}
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[13]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1241,7 @@ func (x *Simulation_Trace_Request) String() string {
 func (*Simulation_Trace_Request) ProtoMessage() {}
 
 func (x *Simulation_Trace_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_foretoken_v1_simulation_proto_msgTypes[13]
+	mi := &file_foretoken_v1_simulation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,17 +1366,7 @@ const file_foretoken_v1_simulation_proto_rawDesc = "" +
 	"\bscenario\x18\x01 \x01(\v2\x16.foretoken.v1.ScenarioR\bscenario\x128\n" +
 	"\n" +
 	"simulation\x18\x02 \x01(\v2\x18.foretoken.v1.SimulationR\n" +
-	"simulation\"\x7f\n" +
-	"\rSimulatedTime\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\x129\n" +
-	"\x16standard_error_seconds\x18\x02 \x01(\x01H\x00R\x14standardErrorSeconds\x88\x01\x01B\x19\n" +
-	"\x17_standard_error_seconds\"\xfd\x01\n" +
-	"\x0eSimulatedTimes\x12/\n" +
-	"\x04mean\x18\x01 \x01(\v2\x1b.foretoken.v1.SimulatedTimeR\x04mean\x12-\n" +
-	"\x03p50\x18\x02 \x01(\v2\x1b.foretoken.v1.SimulatedTimeR\x03p50\x12-\n" +
-	"\x03p90\x18\x03 \x01(\v2\x1b.foretoken.v1.SimulatedTimeR\x03p90\x12-\n" +
-	"\x03p95\x18\x04 \x01(\v2\x1b.foretoken.v1.SimulatedTimeR\x03p95\x12-\n" +
-	"\x03p99\x18\x05 \x01(\v2\x1b.foretoken.v1.SimulatedTimeR\x03p99\"\x82\x02\n" +
+	"simulation\"\x82\x02\n" +
 	"\x10SimulatedRequest\x12'\n" +
 	"\x0farrival_seconds\x18\x01 \x01(\x01R\x0earrivalSeconds\x12#\n" +
 	"\rprompt_tokens\x18\x02 \x01(\x05R\fpromptTokens\x12#\n" +
@@ -1577,64 +1429,58 @@ func file_foretoken_v1_simulation_proto_rawDescGZIP() []byte {
 }
 
 var file_foretoken_v1_simulation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_foretoken_v1_simulation_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_foretoken_v1_simulation_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_foretoken_v1_simulation_proto_goTypes = []any{
 	(SimulationEnd)(0),                   // 0: foretoken.v1.SimulationEnd
 	(*LengthDistribution)(nil),           // 1: foretoken.v1.LengthDistribution
 	(*Scheduler)(nil),                    // 2: foretoken.v1.Scheduler
 	(*Simulation)(nil),                   // 3: foretoken.v1.Simulation
 	(*SimulateRequest)(nil),              // 4: foretoken.v1.SimulateRequest
-	(*SimulatedTime)(nil),                // 5: foretoken.v1.SimulatedTime
-	(*SimulatedTimes)(nil),               // 6: foretoken.v1.SimulatedTimes
-	(*SimulatedRequest)(nil),             // 7: foretoken.v1.SimulatedRequest
-	(*SimulateResponse)(nil),             // 8: foretoken.v1.SimulateResponse
-	(*LengthDistribution_Uniform)(nil),   // 9: foretoken.v1.LengthDistribution.Uniform
-	(*LengthDistribution_LogNormal)(nil), // 10: foretoken.v1.LengthDistribution.LogNormal
-	(*Simulation_ClosedLoop)(nil),        // 11: foretoken.v1.Simulation.ClosedLoop
-	(*Simulation_OpenLoop)(nil),          // 12: foretoken.v1.Simulation.OpenLoop
-	(*Simulation_Trace)(nil),             // 13: foretoken.v1.Simulation.Trace
-	(*Simulation_Trace_Request)(nil),     // 14: foretoken.v1.Simulation.Trace.Request
-	(*OutputLengthDistribution)(nil),     // 15: foretoken.v1.OutputLengthDistribution
-	(SchedulerPolicy)(0),                 // 16: foretoken.v1.SchedulerPolicy
-	(*Scenario)(nil),                     // 17: foretoken.v1.Scenario
-	(Provenance)(0),                      // 18: foretoken.v1.Provenance
-	(*Warning)(nil),                      // 19: foretoken.v1.Warning
-	(*CatalogRevision)(nil),              // 20: foretoken.v1.CatalogRevision
+	(*SimulatedRequest)(nil),             // 5: foretoken.v1.SimulatedRequest
+	(*SimulateResponse)(nil),             // 6: foretoken.v1.SimulateResponse
+	(*LengthDistribution_Uniform)(nil),   // 7: foretoken.v1.LengthDistribution.Uniform
+	(*LengthDistribution_LogNormal)(nil), // 8: foretoken.v1.LengthDistribution.LogNormal
+	(*Simulation_ClosedLoop)(nil),        // 9: foretoken.v1.Simulation.ClosedLoop
+	(*Simulation_OpenLoop)(nil),          // 10: foretoken.v1.Simulation.OpenLoop
+	(*Simulation_Trace)(nil),             // 11: foretoken.v1.Simulation.Trace
+	(*Simulation_Trace_Request)(nil),     // 12: foretoken.v1.Simulation.Trace.Request
+	(*OutputLengthDistribution)(nil),     // 13: foretoken.v1.OutputLengthDistribution
+	(SchedulerPolicy)(0),                 // 14: foretoken.v1.SchedulerPolicy
+	(*Scenario)(nil),                     // 15: foretoken.v1.Scenario
+	(*SimulatedTimes)(nil),               // 16: foretoken.v1.SimulatedTimes
+	(Provenance)(0),                      // 17: foretoken.v1.Provenance
+	(*Warning)(nil),                      // 18: foretoken.v1.Warning
+	(*CatalogRevision)(nil),              // 19: foretoken.v1.CatalogRevision
 }
 var file_foretoken_v1_simulation_proto_depIdxs = []int32{
-	9,  // 0: foretoken.v1.LengthDistribution.uniform:type_name -> foretoken.v1.LengthDistribution.Uniform
-	10, // 1: foretoken.v1.LengthDistribution.log_normal:type_name -> foretoken.v1.LengthDistribution.LogNormal
-	15, // 2: foretoken.v1.LengthDistribution.distribution:type_name -> foretoken.v1.OutputLengthDistribution
-	16, // 3: foretoken.v1.Scheduler.policy:type_name -> foretoken.v1.SchedulerPolicy
-	11, // 4: foretoken.v1.Simulation.closed_loop:type_name -> foretoken.v1.Simulation.ClosedLoop
-	12, // 5: foretoken.v1.Simulation.open_loop:type_name -> foretoken.v1.Simulation.OpenLoop
-	13, // 6: foretoken.v1.Simulation.trace:type_name -> foretoken.v1.Simulation.Trace
+	7,  // 0: foretoken.v1.LengthDistribution.uniform:type_name -> foretoken.v1.LengthDistribution.Uniform
+	8,  // 1: foretoken.v1.LengthDistribution.log_normal:type_name -> foretoken.v1.LengthDistribution.LogNormal
+	13, // 2: foretoken.v1.LengthDistribution.distribution:type_name -> foretoken.v1.OutputLengthDistribution
+	14, // 3: foretoken.v1.Scheduler.policy:type_name -> foretoken.v1.SchedulerPolicy
+	9,  // 4: foretoken.v1.Simulation.closed_loop:type_name -> foretoken.v1.Simulation.ClosedLoop
+	10, // 5: foretoken.v1.Simulation.open_loop:type_name -> foretoken.v1.Simulation.OpenLoop
+	11, // 6: foretoken.v1.Simulation.trace:type_name -> foretoken.v1.Simulation.Trace
 	1,  // 7: foretoken.v1.Simulation.prompt_lengths:type_name -> foretoken.v1.LengthDistribution
 	1,  // 8: foretoken.v1.Simulation.output_lengths:type_name -> foretoken.v1.LengthDistribution
 	2,  // 9: foretoken.v1.Simulation.scheduler:type_name -> foretoken.v1.Scheduler
-	17, // 10: foretoken.v1.SimulateRequest.scenario:type_name -> foretoken.v1.Scenario
+	15, // 10: foretoken.v1.SimulateRequest.scenario:type_name -> foretoken.v1.Scenario
 	3,  // 11: foretoken.v1.SimulateRequest.simulation:type_name -> foretoken.v1.Simulation
-	5,  // 12: foretoken.v1.SimulatedTimes.mean:type_name -> foretoken.v1.SimulatedTime
-	5,  // 13: foretoken.v1.SimulatedTimes.p50:type_name -> foretoken.v1.SimulatedTime
-	5,  // 14: foretoken.v1.SimulatedTimes.p90:type_name -> foretoken.v1.SimulatedTime
-	5,  // 15: foretoken.v1.SimulatedTimes.p95:type_name -> foretoken.v1.SimulatedTime
-	5,  // 16: foretoken.v1.SimulatedTimes.p99:type_name -> foretoken.v1.SimulatedTime
-	6,  // 17: foretoken.v1.SimulateResponse.ttft:type_name -> foretoken.v1.SimulatedTimes
-	6,  // 18: foretoken.v1.SimulateResponse.tpot:type_name -> foretoken.v1.SimulatedTimes
-	6,  // 19: foretoken.v1.SimulateResponse.itl:type_name -> foretoken.v1.SimulatedTimes
-	6,  // 20: foretoken.v1.SimulateResponse.e2e:type_name -> foretoken.v1.SimulatedTimes
-	0,  // 21: foretoken.v1.SimulateResponse.end:type_name -> foretoken.v1.SimulationEnd
-	2,  // 22: foretoken.v1.SimulateResponse.scheduler:type_name -> foretoken.v1.Scheduler
-	7,  // 23: foretoken.v1.SimulateResponse.request_rows:type_name -> foretoken.v1.SimulatedRequest
-	18, // 24: foretoken.v1.SimulateResponse.provenance:type_name -> foretoken.v1.Provenance
-	19, // 25: foretoken.v1.SimulateResponse.warnings:type_name -> foretoken.v1.Warning
-	20, // 26: foretoken.v1.SimulateResponse.catalog_revision:type_name -> foretoken.v1.CatalogRevision
-	14, // 27: foretoken.v1.Simulation.Trace.requests:type_name -> foretoken.v1.Simulation.Trace.Request
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	16, // 12: foretoken.v1.SimulateResponse.ttft:type_name -> foretoken.v1.SimulatedTimes
+	16, // 13: foretoken.v1.SimulateResponse.tpot:type_name -> foretoken.v1.SimulatedTimes
+	16, // 14: foretoken.v1.SimulateResponse.itl:type_name -> foretoken.v1.SimulatedTimes
+	16, // 15: foretoken.v1.SimulateResponse.e2e:type_name -> foretoken.v1.SimulatedTimes
+	0,  // 16: foretoken.v1.SimulateResponse.end:type_name -> foretoken.v1.SimulationEnd
+	2,  // 17: foretoken.v1.SimulateResponse.scheduler:type_name -> foretoken.v1.Scheduler
+	5,  // 18: foretoken.v1.SimulateResponse.request_rows:type_name -> foretoken.v1.SimulatedRequest
+	17, // 19: foretoken.v1.SimulateResponse.provenance:type_name -> foretoken.v1.Provenance
+	18, // 20: foretoken.v1.SimulateResponse.warnings:type_name -> foretoken.v1.Warning
+	19, // 21: foretoken.v1.SimulateResponse.catalog_revision:type_name -> foretoken.v1.CatalogRevision
+	12, // 22: foretoken.v1.Simulation.Trace.requests:type_name -> foretoken.v1.Simulation.Trace.Request
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_foretoken_v1_simulation_proto_init() }
@@ -1658,18 +1504,17 @@ func file_foretoken_v1_simulation_proto_init() {
 		(*Simulation_Trace_)(nil),
 	}
 	file_foretoken_v1_simulation_proto_msgTypes[4].OneofWrappers = []any{}
-	file_foretoken_v1_simulation_proto_msgTypes[6].OneofWrappers = []any{}
+	file_foretoken_v1_simulation_proto_msgTypes[5].OneofWrappers = []any{}
 	file_foretoken_v1_simulation_proto_msgTypes[7].OneofWrappers = []any{}
+	file_foretoken_v1_simulation_proto_msgTypes[8].OneofWrappers = []any{}
 	file_foretoken_v1_simulation_proto_msgTypes[9].OneofWrappers = []any{}
-	file_foretoken_v1_simulation_proto_msgTypes[10].OneofWrappers = []any{}
-	file_foretoken_v1_simulation_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_foretoken_v1_simulation_proto_rawDesc), len(file_foretoken_v1_simulation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

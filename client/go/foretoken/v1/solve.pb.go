@@ -95,11 +95,11 @@ type Constraint int32
 const (
 	// None: of hardware that was found.
 	Constraint_CONSTRAINT_UNSPECIFIED Constraint = 0
-	// slo.max_ttft_seconds.
+	// slo.max_ttft_seconds, or its bound on a percentile.
 	Constraint_CONSTRAINT_MAX_TTFT Constraint = 1
-	// slo.max_tpot_seconds.
+	// slo.max_tpot_seconds, or its bound on a percentile.
 	Constraint_CONSTRAINT_MAX_TPOT Constraint = 2
-	// slo.max_e2e_seconds.
+	// slo.max_e2e_seconds, or its bound on a percentile.
 	Constraint_CONSTRAINT_MAX_E2E Constraint = 3
 	// It does not fit in memory.
 	Constraint_CONSTRAINT_MEMORY Constraint = 4
@@ -109,6 +109,8 @@ const (
 	Constraint_CONSTRAINT_RANGE Constraint = 6
 	// It is refused for another reason, which the message tells.
 	Constraint_CONSTRAINT_REFUSED Constraint = 7
+	// A bound of the SLO on a percentile of ITL.
+	Constraint_CONSTRAINT_MAX_ITL Constraint = 8
 )
 
 // Enum value maps for Constraint.
@@ -122,6 +124,7 @@ var (
 		5: "CONSTRAINT_STABILITY",
 		6: "CONSTRAINT_RANGE",
 		7: "CONSTRAINT_REFUSED",
+		8: "CONSTRAINT_MAX_ITL",
 	}
 	Constraint_value = map[string]int32{
 		"CONSTRAINT_UNSPECIFIED": 0,
@@ -132,6 +135,7 @@ var (
 		"CONSTRAINT_STABILITY":   5,
 		"CONSTRAINT_RANGE":       6,
 		"CONSTRAINT_REFUSED":     7,
+		"CONSTRAINT_MAX_ITL":     8,
 	}
 )
 
@@ -606,7 +610,7 @@ const file_foretoken_v1_solve_proto_rawDesc = "" +
 	"\x16SOLVE_FOR_REQUEST_RATE\x10\x02\x12\x1b\n" +
 	"\x17SOLVE_FOR_PROMPT_TOKENS\x10\x03\x12\x1d\n" +
 	"\x19SOLVE_FOR_TENSOR_PARALLEL\x10\x04\x12\x16\n" +
-	"\x12SOLVE_FOR_HARDWARE\x10\x05*\xd1\x01\n" +
+	"\x12SOLVE_FOR_HARDWARE\x10\x05*\xe9\x01\n" +
 	"\n" +
 	"Constraint\x12\x1a\n" +
 	"\x16CONSTRAINT_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -616,7 +620,8 @@ const file_foretoken_v1_solve_proto_rawDesc = "" +
 	"\x11CONSTRAINT_MEMORY\x10\x04\x12\x18\n" +
 	"\x14CONSTRAINT_STABILITY\x10\x05\x12\x14\n" +
 	"\x10CONSTRAINT_RANGE\x10\x06\x12\x16\n" +
-	"\x12CONSTRAINT_REFUSED\x10\aBi\n" +
+	"\x12CONSTRAINT_REFUSED\x10\a\x12\x16\n" +
+	"\x12CONSTRAINT_MAX_ITL\x10\bBi\n" +
 	"\x10com.foretoken.v1B\n" +
 	"SolveProtoP\x01ZAgithub.com/foretoken/foretoken/client/go/foretoken/v1;foretokenv1\xa2\x02\x03FTKb\x06proto3"
 

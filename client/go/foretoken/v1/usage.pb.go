@@ -98,8 +98,11 @@ type MemoryUse struct {
 	// Batch at which decode turns from memory- to compute-bound at this context; absent: it never does, the model is a
 	// mixture of experts, of which a larger batch reads more, or decoding is speculative or without a KV cache.
 	ComputeBoundBatch *float64 `protobuf:"fixed64,8,opt,name=compute_bound_batch,json=computeBoundBatch,proto3,oneof" json:"compute_bound_batch,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// State of the recurrent layers per sequence over all devices of one replica, whatever the context, bytes; absent: the
+	// model has no recurrent layers. It is part of kv_cache_bytes.
+	StateBytesPerSequence *float64 `protobuf:"fixed64,9,opt,name=state_bytes_per_sequence,json=stateBytesPerSequence,proto3,oneof" json:"state_bytes_per_sequence,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *MemoryUse) Reset() {
@@ -184,6 +187,13 @@ func (x *MemoryUse) GetKvBytesPerToken() float64 {
 func (x *MemoryUse) GetComputeBoundBatch() float64 {
 	if x != nil && x.ComputeBoundBatch != nil {
 		return *x.ComputeBoundBatch
+	}
+	return 0
+}
+
+func (x *MemoryUse) GetStateBytesPerSequence() float64 {
+	if x != nil && x.StateBytesPerSequence != nil {
+		return *x.StateBytesPerSequence
 	}
 	return 0
 }
@@ -505,7 +515,7 @@ var File_foretoken_v1_usage_proto protoreflect.FileDescriptor
 
 const file_foretoken_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x18foretoken/v1/usage.proto\x12\fforetoken.v1\"\xb2\x03\n" +
+	"\x18foretoken/v1/usage.proto\x12\fforetoken.v1\"\x8d\x04\n" +
 	"\tMemoryUse\x12!\n" +
 	"\fweight_bytes\x18\x01 \x01(\x01R\vweightBytes\x12$\n" +
 	"\x0ekv_cache_bytes\x18\x02 \x01(\x01R\fkvCacheBytes\x12)\n" +
@@ -515,11 +525,13 @@ const file_foretoken_v1_usage_proto_rawDesc = "" +
 	"\rlargest_batch\x18\x05 \x01(\x01H\x01R\flargestBatch\x88\x01\x01\x121\n" +
 	"\x12kv_tokens_capacity\x18\x06 \x01(\x01H\x02R\x10kvTokensCapacity\x88\x01\x01\x12+\n" +
 	"\x12kv_bytes_per_token\x18\a \x01(\x01R\x0fkvBytesPerToken\x123\n" +
-	"\x13compute_bound_batch\x18\b \x01(\x01H\x03R\x11computeBoundBatch\x88\x01\x01B\r\n" +
+	"\x13compute_bound_batch\x18\b \x01(\x01H\x03R\x11computeBoundBatch\x88\x01\x01\x12<\n" +
+	"\x18state_bytes_per_sequence\x18\t \x01(\x01H\x04R\x15stateBytesPerSequence\x88\x01\x01B\r\n" +
 	"\v_free_bytesB\x10\n" +
 	"\x0e_largest_batchB\x15\n" +
 	"\x13_kv_tokens_capacityB\x16\n" +
-	"\x14_compute_bound_batch\"\x87\x01\n" +
+	"\x14_compute_bound_batchB\x1b\n" +
+	"\x19_state_bytes_per_sequence\"\x87\x01\n" +
 	"\x10SpeculativeRound\x12'\n" +
 	"\x0faccepted_tokens\x18\x01 \x01(\x01R\x0eacceptedTokens\x12%\n" +
 	"\x0everify_seconds\x18\x02 \x01(\x01R\rverifySeconds\x12#\n" +
