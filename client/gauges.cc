@@ -106,7 +106,7 @@ const std::vector<Gauge>& KnownGauges() {
       {"vLLM", "vllm:num_requests_running", kRunning},
       {"vLLM", "vllm:num_requests_waiting", kWaiting},
       {"vLLM", "vllm:kv_cache_usage_perc", kUsage},
-      {"vLLM before 0.10", "vllm:gpu_cache_usage_perc", kUsage},
+      {"older vLLM", "vllm:gpu_cache_usage_perc", kUsage},
       {"vLLM", "vllm:cache_config_info", kBlock},
       {"SGLang", "sglang:num_running_reqs", kRunning},
       {"SGLang", "sglang:num_queue_reqs", kWaiting},
