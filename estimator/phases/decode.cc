@@ -116,7 +116,11 @@ DecodeCurve::Line DecodeCurve::LineAround(double context) const {
   Line line{.base = fixed_};
   for (const auto& [group, per_token] : slopes_) {
     const bool grows = group.window <= 0 || context < group.window * group.compression;
-    (grows ? line.slope : line.base) += per_token * (grows ? 1 / group.compression : group.window);
+    if (!grows) {
+      line.base += per_token * group.window;
+    } else {
+      line.slope += group.compression == 1 ? per_token : per_token * (1 / group.compression);
+    }
   }
   return line;
 }

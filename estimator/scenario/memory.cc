@@ -29,6 +29,9 @@ double KvElementsPerToken(const Model& model) {
     return model.head_dim * (c.num_sparse_layers / static_cast<double>(c.sparse_compression) +
                              c.num_heavy_layers / static_cast<double>(c.heavy_compression));
   }
+  if (!model.sliding_window && !model.shared_key_values) {  // most models, and every estimate asks
+    return model.attention_layers() * 2.0 * model.num_key_value_heads * model.head_dim;
+  }
   double elements = 0;
   for (const AttentionLayers& layers : AttentionLayersOf(model)) {
     if (layers.own_keys) elements += layers.layers * 2.0 * layers.key_value_heads * layers.head_dim;

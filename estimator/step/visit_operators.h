@@ -273,6 +273,21 @@ inline OperatorCost LogitsGatherCost(const StepModel& model, double rows) {
           .communication = model.operators.logits_gather(message)};
 }
 
+// Few models have these, so their code stays out of the others' way.
+template <typename Visit>
+[[gnu::noinline]] void VisitIndexer(const StepModel& model, const StepShape& shape, const Visit& visit) {
+  if (shape.prefill_sequences > 0) visit(PrefillIndexerCost(model, shape));
+  if (shape.decode_sequences > 0) {
+    visit(DecodeIndexerCost(model, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
+  }
+}
+
+template <typename Visit>
+[[gnu::noinline]] void VisitRecurrence(const StepModel& model, const StepShape& shape, const Visit& visit) {
+  if (shape.prefill_sequences > 0) visit(PrefillRecurrenceCost(model, shape));
+  if (shape.decode_sequences > 0) visit(DecodeRecurrenceCost(model, shape.decode_sequences, shape.decode_tokens));
+}
+
 // Calls `visit` with every operator, in the order of execution.
 template <typename Visit>
 void VisitOperators(const StepModel& model, const StepShape& shape, const Visit& visit) {
@@ -284,22 +299,14 @@ void VisitOperators(const StepModel& model, const StepShape& shape, const Visit&
   if (s.latent_expand_layers > 0 && shape.prefill_prior > 0 && shape.prefill_sequences > 0) {
     visit(LatentExpansionCost(model, shape));
   }
-  if (s.indexer) {
-    if (shape.prefill_sequences > 0) visit(PrefillIndexerCost(model, shape));
-    if (shape.decode_sequences > 0) {
-      visit(DecodeIndexerCost(model, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
-    }
-  }
+  if (s.indexer) VisitIndexer(model, shape, visit);
   for (const AttentionGroup& group : s.attention) {
     if (shape.prefill_sequences > 0) visit(PrefillAttentionCost(model, group, shape));
     if (shape.decode_sequences > 0) {
       visit(DecodeAttentionCost(model, group, shape.decode_sequences, shape.decode_context, shape.decode_tokens));
     }
   }
-  if (s.recurrence) {
-    if (shape.prefill_sequences > 0) visit(PrefillRecurrenceCost(model, shape));
-    if (shape.decode_sequences > 0) visit(DecodeRecurrenceCost(model, shape.decode_sequences, shape.decode_tokens));
-  }
+  if (s.recurrence) VisitRecurrence(model, shape, visit);
   for (const MatrixOperator& m : set.after_attention) visit(MatrixCost(m, tokens, m.count));
   if (set.experts && tokens > 0) {
     const ExpertUse use = UseExperts(model, shape);
