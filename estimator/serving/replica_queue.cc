@@ -15,9 +15,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// `count` prompts with `tokens` in all. If only one of both is reported, the prompts are as long as the request's.
+// `count` prompts with `tokens` in all. If only one of both is reported, the prompts are as long as the request's: all
+// of it, because what the cache holds of this prompt says nothing of the others.
 Prompts PromptsOf(double count, std::optional<double> tokens, const Workload& workload) {
-  const double like_this = std::max<double>(1, workload.fresh_tokens());
+  const double like_this = std::max<double>(1, workload.prompt_tokens);
   if (!tokens) return {.count = count, .tokens = like_this};
   if (count <= 0) count = std::ceil(*tokens / like_this);
   return {.count = count, .tokens = count > 0 ? *tokens / count : 0};
